@@ -1,15 +1,15 @@
-//! Flows, and the sources that hand them to drivers.
+//! Flows, and the flow sources that drivers call for the next flow.
 
 use bufferlab_units::Time;
 
-/// A flow that a workload sends.
+/// A flow that a workload sends from one host to another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
     /// Time at which the application hands the flow's data to the transport.
     pub start: Time,
-    /// Number of the sending host.
+    /// Number of the host that sends the flow.
     pub src: u32,
-    /// Number of the receiving host.
+    /// Number of the host that receives the flow.
     pub dst: u32,
     /// Payload of the flow (bytes), at least 1. [`FlowSpec::UNLIMITED`] is a flow that sends until
     /// the arrival phase ends.
@@ -50,9 +50,9 @@ pub trait FlowSource: Send {
     #[must_use]
     fn next_flow(&mut self) -> Option<FlowSpec>;
 
-    /// A copy of the source that returns the same further flows, for a simulation that is forked.
-    /// `None`: the source cannot be copied, and forks are refused.
-    /// A source that is [`Clone`] answers `Some(Box::new(self.clone()))`.
+    /// Copies the source, for a simulation that is forked. The copy returns the flows that the
+    /// original would return from now on. `None`: the source cannot be copied, and forks are
+    /// refused. A source that implements [`Clone`] returns `Some(Box::new(self.clone()))`.
     fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
         None
     }

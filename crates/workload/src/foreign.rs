@@ -1,8 +1,8 @@
-//! Detects files of other tools. If a refused file belongs to another tool, the error names the
+//! Detects files of other tools. If a reader refuses a file of another tool, the error names the
 //! tool and gives advice.
 //!
-//! A file is recognised by its first tokens, never by its name, and only after the reader refused
-//! it. So a file that this program can read is never tested.
+//! The function recognises a file by its first tokens, never by its name, and only after the reader
+//! refused the file. So a file that this program can read is never tested.
 
 use crate::flow_list::unpacked;
 use std::io::Read;
@@ -12,7 +12,7 @@ use std::io::Read;
 pub(crate) struct Foreign {
     /// Name of the format, such as "an htsim connection matrix (.cm)".
     pub(crate) name: &'static str,
-    /// Advice to a user with such a file.
+    /// Advice to a user whose file has this format.
     pub(crate) advice: &'static str,
 }
 
@@ -54,7 +54,7 @@ impl Foreign {
     /// Detects the format of a file from its beginning; `None` if the format is unknown.
     pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         let mut start = Vec::new();
-        // Ignore a damaged end of a compressed file.
+        // The beginning of a compressed file is enough, so a damaged end has no effect.
         let _ = unpacked(content).take(LOOKED_AT).read_to_end(&mut start);
         let found = |name, advice| Some(Self { name, advice });
         if crate::trace::is_capture(&start) {
@@ -73,8 +73,8 @@ impl Foreign {
     }
 }
 
-/// Whether a file is from Chakra. It begins with a length and a message whose first field is a
-/// version, or names Chakra.
+/// Whether a file is from Chakra. A file of Chakra begins with a length and a message. The first
+/// field of this message is a version, or the message names Chakra.
 fn is_chakra(start: &[u8]) -> bool {
     let Some(end) = start.iter().take(5).position(|byte| byte & 0x80 == 0) else { return false };
     let message = &start[end + 1..];
@@ -154,7 +154,7 @@ fn of_columns(text: &str) -> Option<Foreign> {
     }
 }
 
-/// A token in a file of numbers.
+/// Kind of a token in a text file of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Whole,

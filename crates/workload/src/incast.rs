@@ -30,7 +30,7 @@ impl QueryNumbers {
         Self { first: base.checked_add(index).expect("query numbers fit into 32 bits"), stride: sources }
     }
 
-    /// Takes the next query number; `None` if there is none below [`FlowSpec::NO_QUERY`].
+    /// Returns the next query number; `None` if all numbers below [`FlowSpec::NO_QUERY`] are used.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let number = Some(self.first).filter(|&number| number != FlowSpec::NO_QUERY)?;
         self.first = number.checked_add(self.stride).unwrap_or(FlowSpec::NO_QUERY);
@@ -55,17 +55,17 @@ impl Default for QueryNumbers {
 /// Parameters of an [`IncastSource`].
 #[derive(Clone, Debug)]
 pub struct IncastParams<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which the source derives its random streams.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the
-    /// sources of a run.
+    /// Name of the random streams, usually the class name. The name must differ between the sources
+    /// of a run.
     pub label: &'a str,
     /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without
     /// hosts are skipped.
     pub racks: &'a [Vec<u32>],
-    /// Pattern that selects a client's servers; see [`IncastSource`].
+    /// Pattern that selects the servers of each client; see [`IncastSource`].
     pub pattern: Pattern,
-    /// Number of servers per query.
+    /// Number of servers that answer each query.
     pub fan_in: u32,
     /// Size of all answers of one query (bytes). Every server sends `request_bytes / fan_in`,
     /// rounded up, so a query has at most `fan_in − 1` bytes more.
@@ -83,7 +83,7 @@ pub struct IncastParams<'a> {
     pub end: Time,
 }
 
-/// Partition-aggregate traffic: every host is a client that asks queries in a Poisson process. A
+/// Partition-aggregate traffic: every host is a client that sends queries in a Poisson process. A
 /// query makes `fan_in` distinct servers answer at the same instant. The request itself is not
 /// modelled, as in the public ns-3 artifacts.
 ///
@@ -107,7 +107,7 @@ pub struct IncastSource {
     open: Option<Time>,
     class: u16,
     streams: Vec<RandomStream>,
-    /// Query numbers that are not used yet.
+    /// Query numbers that the source has not used yet.
     numbers: QueryNumbers,
     /// Query whose answers the source is returning.
     current: Query,

@@ -17,26 +17,25 @@ choices! {
 /// Parameters of a [`MultiGet`].
 #[derive(Clone, Debug)]
 pub struct MultiGetParams<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which the closed loops derive their random streams.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the
+    /// Name of the random streams, usually the class name. The name must differ between the
     /// workloads of a run.
     pub label: &'a str,
-    /// Numbers of the client hosts, which ask queries.
+    /// Numbers of the client hosts, which send queries.
     pub clients: &'a [u32],
     /// Numbers of the server hosts, which answer queries. A client that is also a server
     /// never asks itself.
     pub servers: &'a [u32],
-    /// Number of closed loops per client.
+    /// Number of threads (closed loops) of each client.
     pub threads: u32,
-    /// Number of servers per query. They are drawn for every query if the workload
-    /// has more servers.
+    /// Number of servers per query. If the workload has more servers, each query draws its servers.
     pub fan_in: u32,
-    /// Number of items per query, assigned to its servers in turn; at least `fan_in`.
+    /// Number of items per query, assigned to the query's servers in turn; at least `fan_in`.
     pub items: u32,
     /// Payload of one item (bytes).
     pub item_bytes: u64,
-    /// Messages in which a server sends its items.
+    /// Division of a server's items into messages: one message for all items, or one per item.
     pub answers_per: AnswersPer,
     /// Think time from the last answer to the next query; `None` for no think time.
     pub think: Option<Durations>,

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Senders and receivers of the bursts.
 #[derive(Clone, Copy, Debug)]
 pub enum OnOffPartners<'a> {
-    /// Every pair (from, to) is a source.
+    /// Every pair (from, to) of hosts is an on-off source.
     Pairs(&'a [(u32, u32)]),
     /// Every host is a source, and draws a partner for each of its bursts.
     Pattern {
@@ -21,7 +21,7 @@ pub enum OnOffPartners<'a> {
     },
 }
 
-/// A kind of burst that on-off sources send.
+/// A kind of burst that on-off sources send: its class, durations, rate and packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstKind {
     /// Class of the burst's flows ([`FlowSpec::class`]).
@@ -34,7 +34,7 @@ pub struct BurstKind {
     pub rate: BitRate,
     /// Size of a full packet on the wire (bytes).
     pub packet_bytes: u32,
-    /// Payload of a full packet (bytes).
+    /// Payload of a full packet of the burst (bytes).
     pub payload_bytes: u32,
 }
 
@@ -52,18 +52,18 @@ impl BurstKind {
 /// Parameters of an [`OnOffSource`].
 #[derive(Clone, Debug)]
 pub struct OnOffParams<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which the sources derive their random streams.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the
-    /// sources of a run.
+    /// Name of the random streams, usually the class name. The name must differ between the sources
+    /// of a run.
     pub label: &'a str,
     /// Senders and receivers of the bursts.
     pub partners: OnOffPartners<'a>,
     /// Kinds of bursts; a source draws the kind of each burst.
     pub kinds: Vec<BurstKind>,
-    /// Distribution of the silence between bursts.
+    /// Distribution of the duration of the silence between bursts.
     pub off: Durations,
-    /// End of the bursts, which start in `0..end`.
+    /// Time at which bursts stop starting: all bursts start in `0..end`.
     pub end: Time,
 }
 
@@ -87,7 +87,7 @@ pub struct OnOffSource {
 #[derive(Clone, Debug)]
 struct Source {
     src: u32,
-    /// Receiving host; `None` if it is drawn for every burst.
+    /// Receiving host; `None` if the source draws a receiver for every burst.
     dst: Option<u32>,
     on: RandomStream,
     off: RandomStream,

@@ -1,4 +1,4 @@
-//! Workloads as scenarios and drivers use them, and the registry of kinds.
+//! The trait that scenarios and drivers use for workloads, and the registry of kinds of workloads.
 
 use crate::context::WorkloadContext;
 use crate::kinds;
@@ -29,18 +29,18 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
     }
 
     /// Mean payload that all hosts together offer while flows start (bits per second). `None` if
-    /// the parameters do not determine it.
+    /// the parameters do not determine the payload.
     fn offered_bps(&self) -> Option<f64> {
         None
     }
 
     /// Mean number of flows or queries that all hosts together start per second while flows start.
-    /// `None` if the parameters do not determine it.
+    /// `None` if the parameters do not determine this number.
     fn arrivals_per_second(&self) -> Option<f64> {
         None
     }
 
-    /// Size of the workload's largest flow (bytes), if it is known.
+    /// Size of the workload's largest flow (bytes). `None` if the size is unknown.
     /// [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) is an endless flow.
     fn largest_flow_bytes(&self) -> Option<u64> {
         None
@@ -63,18 +63,19 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
 pub enum Queries {
     /// No flow of the workload answers a query.
     None,
-    /// A list assigns flows to queries ([`TrafficBuilder::add_list`]). Such workloads start first.
+    /// A list assigns flows to queries ([`TrafficBuilder::add_list`]). Workloads with listed
+    /// queries start before all other workloads.
     Listed,
     /// Queries get numbers from [`TrafficBuilder::queries`], which no other workload has.
     Numbered,
 }
 
-/// Function that checks parameters against the workload's context, and makes the workload. It
-/// fills in computed values with [`Params::set`] and similar functions, so that the resolved
+/// Function that checks parameters against the workload's context, and creates the workload. The
+/// function sets computed values with [`Params::set`] and similar functions, so that the resolved
 /// scenario contains them.
 ///
 /// # Errors
-/// Contradictions between parameters, each at the parameter that causes it.
+/// Contradictions between parameters, each reported at the parameter that causes the contradiction.
 pub type BuildWorkload =
     dyn Fn(&mut Params, &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> + Send + Sync;
 

@@ -1,4 +1,4 @@
-//! Writes a flow list so that it reads back unchanged.
+//! Writes flow lists whose flows the reader of flow lists reads back unchanged.
 
 use super::{FlowListError, hidden_in};
 use crate::FlowSpec;
@@ -10,8 +10,8 @@ use std::path::Path;
 
 /// Writes `flows` in the format of [`crate::read_flow_list`], gzipped if the name ends in `.gz`.
 ///
-/// The file gets its name only when it is complete. Until then its name is `<name>.partial` in the
-/// same folder. Equal flows always give equal bytes.
+/// An incomplete file has the name `<name>.partial` in the folder of `path`. The complete file gets
+/// its final name. Equal flows always give equal bytes.
 ///
 /// # Errors
 /// [`FlowListError::NotWritable`] for a flow that no list can express. Such a flow has no data,
@@ -97,7 +97,7 @@ fn write_rows(out: impl Write, flows: &[FlowSpec], classes: &[String]) -> io::Re
     writer.flush()
 }
 
-/// Formats a time exactly in nanoseconds, with three decimals unless they are zero.
+/// Formats a time exactly in nanoseconds, with three decimals unless all three are zero.
 fn nanoseconds(time: Time) -> String {
     match (time.0 / 1_000, time.0 % 1_000) {
         (whole, 0) => whole.to_string(),

@@ -1,4 +1,4 @@
-//! Workload that sends listed bursts.
+//! Workload `bursts`, which sends the bursts that the scenario lists.
 
 use super::parts::{burst_kind, count_of, warn_about_uplinks};
 use crate::context::{Carrier, WorkloadContext};

@@ -23,7 +23,7 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     build: &build,
 };
 
-/// Range of a number of chunks or channels.
+/// Allowed range of the numbers of chunks and channels.
 const FEW: ParamKind = ParamKind::Count { min: 1, max: 65_535 };
 
 const PARAMS: &[ParamInfo] = &[
@@ -89,7 +89,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(Collectives { operation, algorithm, bytes: collective.bytes, ranks: group.len(), execution }))
 }
 
-/// Error at the parameter that causes it.
+/// Converts an error of the collective to a fault at the parameter that causes the error.
 fn fault(error: &CollectiveError) -> Fault {
     let param = match error {
         CollectiveError::NoSuchPair { .. } | CollectiveError::NoPowerOfTwo(_) => "algorithm",

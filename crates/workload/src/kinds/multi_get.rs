@@ -151,8 +151,8 @@ impl MultiGets {
             let help = "name a [[transport]] such as one with congestion_control = \"dctcp\"";
             return Err(fault.help(help).into());
         }
-        // The loop is built on trial: its errors are reported here, at the parameter
-        // that causes them.
+        // This trial builds the closed loop, so that its errors are reported at the parameters that
+        // cause them.
         match self.closed_loop(context.seed(), context.class(), QueryNumbers::default(), end) {
             Ok(_) => Ok(()),
             Err(SourceError::LoopFanIn { fan_in, client, available }) => {

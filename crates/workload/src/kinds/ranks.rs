@@ -73,7 +73,7 @@ pub(super) struct Execution {
 }
 
 impl Execution {
-    /// Hosts of the ranks.
+    /// Host number of every rank, from the parameter `hosts`.
     pub(super) fn hosts(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Vec<u32>, Faults> {
         if params.has("hosts") {
             return context.hosts(params, "hosts");
@@ -123,7 +123,8 @@ impl Execution {
         });
     }
 
-    /// Repetition and servers, for people; empty if there are neither.
+    /// Text about the number of executions and the servers of ranks; empty for one execution
+    /// without servers.
     pub(super) fn in_words(&self) -> String {
         let mut words = String::new();
         if self.iterations > 1 {

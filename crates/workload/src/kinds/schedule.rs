@@ -74,7 +74,7 @@ fn foreign_schedule(foreign: ForeignFile, hosts: usize) -> Result<Schedule, Faul
     }
 }
 
-/// Error with its line.
+/// Converts an error in a schedule file to a fault with the number of the wrong line.
 fn fault(error: &ScheduleTextError) -> Fault {
     let line = match error {
         ScheduleTextError::Csv { cause, .. } => cause.position().map(csv::Position::line),

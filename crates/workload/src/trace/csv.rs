@@ -1,4 +1,4 @@
-//! Reads the packets of a CSV file.
+//! Reads a packet trace from a CSV file.
 
 use super::{PacketPlace, PacketProblem, RawTrace, TraceError};
 use crate::flow_list::{parse_scaled, parse_whole};
@@ -88,11 +88,11 @@ fn columns(path: &Path, header: &StringRecord) -> Result<(Columns, Vec<String>),
     Ok((columns, ignored.map(|(_, name)| name.to_owned()).collect()))
 }
 
-/// Content of a line, except the packet's addresses.
+/// Packet that a line of the CSV file describes, without its addresses.
 struct Packet {
     /// Time of the packet since an arbitrary instant of the file (ps).
     at_ps: i128,
-    /// Size of the packet on the wire (bytes).
+    /// Size of the trace packet on the wire (bytes).
     size: u64,
     priority: Option<u8>,
 }

@@ -1,5 +1,5 @@
-//! Packet traces of every format become the packets that they contain. The reader refuses broken
-//! traces with the right place.
+//! Tests that the reader finds all packets in traces of every format, and that errors about broken
+//! traces have the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -227,8 +227,8 @@ fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wi
 
 #[test]
 fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
-    // The merged file has every packet once, from one of the two files above, in microseconds
-    // or in nanoseconds.
+    // The merged file has every packet once: packets of one input have microseconds, packets of the
+    // other have nanoseconds.
     let found = captured("mergecap.pcapng");
     let first = 1_795_379_204_560_658_000;
     let mut wanted: Vec<_> = [1_000, 1]
