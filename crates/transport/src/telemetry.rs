@@ -6,8 +6,8 @@ use bufferlab_units::{BitRate, Time};
 /// HPCC's header has space for five, and a three-tier network has five.
 pub const MAX_HOPS: usize = 8;
 
-/// Report of one switch at the time when it begins to send a packet (HPCC, SIGCOMM 2019, figure 4;
-/// PowerTCP, NSDI 2022, section 3.3).
+/// Telemetry report of one switch at the start of a packet's transmission (HPCC, SIGCOMM 2019,
+/// figure 4; PowerTCP, NSDI 2022, section 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopReport {
     /// Bytes that the packet left behind in its egress port, or in its own queue of the port.
@@ -17,9 +17,9 @@ pub struct HopReport {
     pub port: u32,
     /// Bytes that the port had sent before this packet.
     pub sent_bytes: u64,
-    /// Time at which the switch made the report.
+    /// Time at which the switch created the report.
     pub at: Time,
-    /// Rate of the egress port.
+    /// Rate of the egress port that the report describes.
     pub rate: BitRate,
 }
 
@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn the_first_reports_are_compared_with_zeros_in_the_widths_of_the_header_if_that_is_asked_for() {
         let mut last = LastReports::of_zeros();
-        // The time of 2^24 ns is 16.777 ms, and 2^20 x 128 B are 134 MB. Both counters have
-        // wrapped around once.
+        // The time of 2^24 ns is 16.777 ms, and 2^20 x 128 B are 134 MB. The counters of time and
+        // bytes have both wrapped around once.
         let first = HopReport { sent_bytes: (1 << 27) + 1_000, queue_bytes: 300, ..report(1, 17_777) };
         let mut found = Vec::new();
         last.update(&[first], |now, before, gap| {

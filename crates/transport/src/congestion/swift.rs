@@ -58,9 +58,9 @@ const TIMEOUTS_TO_RESET: u32 = 5;
 /// State of the control Swift.
 #[derive(Clone, Debug)]
 pub struct Swift {
-    /// Window of the flow (segments). It may be less than one segment.
+    /// Window of the flow (segments). The window may be less than one segment.
     window: f64,
-    /// Target delay before it is scaled by the window.
+    /// Base target delay, before the scaling by the window.
     base_target: Time,
     last_decrease: Time,
     last_rtt: Time,
@@ -137,7 +137,7 @@ impl Controller for Swift {
         now: Time,
     ) {
         match event {
-            // Swift ignores marks.
+            // Swift does not react to congestion marks.
             CongestionEvent::Mark => return,
             CongestionEvent::Timeout if self.timeouts + 1 >= TIMEOUTS_TO_RESET => self.window = SMALLEST,
             CongestionEvent::Loss | CongestionEvent::Timeout if self.may_decrease(now) => {
