@@ -7,24 +7,24 @@ use bufferlab_core::{Admission, DropReason, Header, Packet, QueueId, Refusal, Tr
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Answer of a device to an operation.
+/// Result that a device under test returns for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The device stored the packet.
+    /// The device stored the arriving packet.
     Stored,
     /// The device dropped the packet for the given reason.
     Dropped(DropReason),
-    /// The device sent a packet.
+    /// The device sent a packet from the requested port.
     Sent(Transmission),
     /// The port has no packet that it may send.
     Idle,
-    /// The operation has no answer to compare.
+    /// The operation has no result to compare, as a pause or a wait.
     Done,
 }
 
 /// A device under test, with an independent account of its expected content.
 pub struct Bench {
-    /// The device that the bench tests.
+    /// Device that the bench tests.
     pub device: Box<dyn Device>,
     now: Time,
     gap: Time,
@@ -72,11 +72,11 @@ impl Bench {
         Self { early_timeouts: true, ..self }
     }
 
-    /// Advances time, handles due timers, then applies `operation` to the device.
+    /// Advances time, handles expired timers, then applies `operation` to the device.
     ///
     /// # Errors
-    /// A sentence about an impossible answer of the device: a packet that it does not have, or a
-    /// timer that does not advance.
+    /// A sentence about an impossible answer of the device. Examples are a packet that the device
+    /// does not store, and a timer that does not advance.
     pub fn apply(&mut self, operation: &Operation) -> Result<Outcome, String> {
         let wait = if let Operation::Wait(span) = operation { *span } else { Time::ZERO };
         self.advance(self.now + self.gap + wait)?;
@@ -211,12 +211,12 @@ impl Bench {
         self.content[usize::from(queue.0)].iter().map(|&(_, size)| u64::from(size)).sum()
     }
 
-    /// Indices of all queues of the switch.
+    /// Indices of all queues of the switch under test.
     pub fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
         (0..self.content.len() as u16).map(QueueId)
     }
 
-    /// Whether `port` has a packet that it may send.
+    /// Whether `port` has a packet whose priority is not paused.
     #[must_use]
     pub fn may_send(&self, port: u16) -> bool {
         let first = usize::from(port * self.queues_per_port);

@@ -50,10 +50,10 @@ pub trait Device {
         None
     }
 
-    /// Runs the device's own check of its accounts.
+    /// Calls the device to check its accounts of stored packets.
     ///
     /// # Errors
-    /// A sentence about the wrong account.
+    /// A sentence that names the wrong account.
     fn verify(&self) -> Result<(), String>;
 }
 
@@ -65,13 +65,13 @@ pub struct SwitchDevice<P> {
 }
 
 impl<P: Policy> SwitchDevice<P> {
-    /// Wraps `switch` as a device.
+    /// Wraps the core's `switch` as a device under test.
     #[must_use]
     pub fn new(switch: Switch<P>) -> Self {
         Self { switch, removed: Removed::default() }
     }
 
-    /// Returns the wrapped switch.
+    /// Returns the switch that this device wraps.
     #[must_use]
     pub fn switch(&self) -> &Switch<P> {
         &self.switch

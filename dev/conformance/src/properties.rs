@@ -6,7 +6,7 @@ use crate::subject::Subject;
 use bufferlab_core::{Accounting, BuildError, DropReason, Hardware, QueueId, Reserves, ResumeBelow, Tags};
 use std::fmt;
 
-/// A claim about every policy, with its check.
+/// A claim that must hold for every policy, with the function that checks it.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
     /// Text of the claim in plain words.
@@ -15,11 +15,11 @@ pub struct Property {
     pub check: fn(&Subject, &Script) -> Result<(), Failure>,
 }
 
-/// Texts of claims that only some policies make.
+/// Texts of properties that only some policies claim.
 pub(crate) const MONOTONE: &str = "is monotone in alpha";
 pub(crate) const EXACT: &str = "admits up to its threshold and not beyond";
 
-/// Claims that the suite checks for every policy.
+/// Properties that the suite checks for every policy.
 pub const PROPERTIES: &[Property] = &[
     Property { claim: "stays within the buffer", check: stays_within_the_buffer },
     Property { claim: "conserves packets, and its ledger is right", check: conserves_packets },
@@ -54,7 +54,7 @@ pub struct Violation {
     pub subject: String,
     /// Text of the violated claim.
     pub claim: &'static str,
-    /// Script that shows the violation.
+    /// Script of operations that shows the violation.
     pub script: Box<Script>,
     /// Index of the operation after which the violation is visible.
     pub at: usize,
@@ -94,8 +94,8 @@ fn bench(subject: &Subject, script: &Script) -> Result<Bench, Failure> {
     Ok(Bench::new(device, script))
 }
 
-/// Applies every operation of a script. It calls `observe` before the first operation (with `None`)
-/// and after each operation.
+/// Applies every operation of a script. The function calls `observe` before the first operation
+/// (with `None`) and after each operation.
 fn replay(
     mut bench: Bench,
     script: &Script,
@@ -221,13 +221,13 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
     drain().map_err(|what| (script.operations.len(), what))
 }
 
-/// Checks that, in equal states, a larger alpha gives no smaller threshold. It must also admit
-/// every packet that the smaller alpha admits.
+/// Checks that, in equal states, a larger alpha gives no smaller threshold. The larger alpha must
+/// also admit every packet that the smaller alpha admits.
 ///
-/// Two devices get equal operations as long as their answers and contents are equal (a policy
-/// may expel packets according to alpha). Until then, the states of the devices differ only in
-/// alpha. The check ends at the first difference, because a packet more in one queue may cost
-/// another queue a packet.
+/// Two devices get equal operations as long as their answers and contents are equal (a policy may
+/// expel packets according to alpha). During these operations, the states of the devices differ
+/// only in alpha. The check ends at the first other difference, because a packet more in one queue
+/// may cost another queue a packet.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -268,9 +268,9 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks policies with a threshold. A packet is admitted if it fits in the buffer and q +
-/// len is within the threshold. A packet beyond the threshold is dropped, unless other
-/// packets are removed for it.
+/// Checks policies with a threshold. A packet is admitted if it fits in the buffer and q + len is
+/// within the threshold. A packet beyond the threshold is dropped, unless the policy removes other
+/// packets to store this packet.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.

@@ -1,5 +1,5 @@
-//! Vectors of a TCP sender: arriving ACKs and timeouts, the segments that it must send, and its
-//! expected window, threshold and timer.
+//! Vectors of a TCP sender: arriving ACKs and timeouts, the expected segments, and the expected
+//! window, threshold and timer.
 //!
 //! The files of vectors are `testdata/recovery/*.toml`, one per theme. To test any sender, write a
 //! [`TcpSender`] and call [`SenderCase::run`].
@@ -69,7 +69,7 @@ pub trait TcpSender {
     /// Handles the SYN-ACK that echoes `echo`.
     fn handle_syn_ack(&mut self, now: Time, echo: Time);
 
-    /// Handles the arrival of an ACK.
+    /// Handles an ACK that arrives at the sender.
     fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack);
 
     /// Handles the retransmission timer at [`Self::deadline`].
@@ -78,10 +78,10 @@ pub trait TcpSender {
     /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if the timer is off.
     fn deadline(&self) -> Time;
 
-    /// Congestion window and slow-start threshold of the sender.
+    /// Current congestion window and slow-start threshold of the sender.
     fn window(&self) -> Window;
 
-    /// Phase of the sender.
+    /// Current phase of the TCP sender.
     fn phase(&self) -> Phase;
 
     /// Sender's estimate of the number of segments in the network.
@@ -121,16 +121,16 @@ impl TcpSender for Sender {
     }
 }
 
-/// A test case of a TCP sender.
+/// A test case of a TCP sender: ACKs and timeouts, and the expected segments and state.
 #[derive(Clone, Debug)]
 pub struct SenderCase {
     /// Claim of the case, and source of its numbers.
     pub head: Head,
-    /// Length of the flow (segments).
+    /// Length of the tested flow (segments).
     pub segments: u32,
-    /// Registry name of the congestion control.
+    /// Registry name of the sender's congestion control.
     pub control: String,
-    /// Parameters of the sender.
+    /// TCP parameters of the sender.
     pub config: TcpConfig,
     steps: Vec<Step>,
 }
@@ -291,7 +291,7 @@ fn phase(name: &str) -> Result<Phase, String> {
     found.map(|(_, phase)| *phase).ok_or_else(|| format!("there is no phase \"{name}\""))
 }
 
-/// Parses an entry of the list `sends`.
+/// Parses an entry of the list `sends`, such as `"4..8"` or `"2 again"`.
 fn segments(text: &str) -> Option<Vec<Segment>> {
     let (what, retransmission) = match text.strip_suffix(" again") {
         Some(what) => (what, true),
@@ -332,7 +332,7 @@ fn shown(segments: &[Segment]) -> String {
 }
 
 impl SenderCase {
-    /// Builds the transport's sender for the case.
+    /// Builds bufferlab's TCP sender for the case.
     ///
     /// # Panics
     /// If the congestion control was removed from the registry after the case was read.

@@ -1,4 +1,4 @@
-//! Vectors of the PFC watchdog: samples of a queue from poll to poll, and the expected beginnings
+//! Vectors of the PFC watchdog: observations of a queue at each poll, and the expected beginnings
 //! and ends of storms.
 //!
 //! Every rule has a file `testdata/watchdog/<rule>.toml`. To test any implementation, write a
@@ -48,7 +48,7 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A watchdog of one queue, in any implementation.
+/// Interface of a PFC watchdog of one queue, in any implementation.
 pub trait Watchdog {
     /// Polls the queue and returns a begin or end of a storm.
     fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange>;
@@ -74,12 +74,12 @@ impl Watchdog for QueueWatchdog {
     }
 }
 
-/// A test case of a PFC watchdog.
+/// A test case of a PFC watchdog: polls of a queue, and the expected storms.
 #[derive(Clone, Debug)]
 pub struct WatchdogCase {
     /// Claim of the case, and source of its numbers.
     pub head: Head,
-    /// Settings of the watchdog.
+    /// Settings of the watchdog under test.
     pub spec: WatchdogSpec,
     steps: Vec<Step>,
 }

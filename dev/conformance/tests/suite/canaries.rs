@@ -1,5 +1,5 @@
-//! Canaries: deliberately broken policies, switches and ledgers. The suite catches each of them by
-//! the claim that it breaks.
+//! Canaries: deliberately broken policies, switches and ledgers. The suite must detect each defect
+//! by the claim that the defect violates.
 
 use bufferlab_conformance::*;
 use bufferlab_core::policy::{CompleteSharing, DynamicThreshold};
@@ -215,7 +215,7 @@ fn a_policy_that_is_not_monotone_in_alpha_is_caught() {
     assert_eq!(caught(&subject).claim, "is monotone in alpha");
 }
 
-/// A switch with one defect.
+/// A switch under test that has one defect.
 struct Defective {
     inner: SwitchDevice<CompleteSharing>,
     defect: Defect,

@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
 
 const MTU: u32 = 1_500;
-/// Buffer of a port of the testbed (bytes).
+/// Size of the buffer of each port in the paper's testbed (bytes).
 const PORT_BUFFER: u64 = 128_000;
 const SMALL: u8 = 0;
 const LARGE: u8 = 1;
@@ -62,7 +62,7 @@ fn bytes(switch: &Switch<Box<dyn Policy>>, queue: u16) -> u64 {
     switch.buffer().queue_bytes(QueueId(queue))
 }
 
-/// An arriving packet and its effect.
+/// An arriving packet, and the queue lengths before and after its arrival.
 struct ArrivalEffect {
     size: u64,
     priority: u8,
@@ -89,7 +89,7 @@ impl Observer for Evictions {
     }
 }
 
-/// Drives random arrivals and departures at four ports × two queues.
+/// Applies random arrivals and departures to a switch with four ports of two queues each.
 fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl FnMut(&ArrivalEffect)) -> bool {
     const LIMIT: u64 = 20_000;
     let all: Vec<_> = [static_port(LIMIT), params.to_vec()]
@@ -160,7 +160,7 @@ impl Printed {
             self.large.pop_back();
             self.evicted += 1;
             self.small.push_back(len);
-            // The printed code continues with line 10, because it has no return.
+            // The printed code has no return here, so it continues with line 10.
         }
         self.dropped += 1;
     }
@@ -172,7 +172,8 @@ impl Printed {
     }
 }
 
-/// Returns the depth of a pipeline. Each step lists the steps that it depends on.
+/// Returns the depth of a pipeline. Each step of the pipeline has a list of the steps that must
+/// precede this step.
 fn depth(steps: &[(&str, &[&str])]) -> usize {
     let mut depths: Vec<(&str, usize)> = Vec::new();
     for (name, needs) in steps {
@@ -289,7 +290,7 @@ fn absorbed(tau: f64) -> (u64, u64) {
     (pour(&mut bench.switch, SMALL, 2 * whole), large)
 }
 
-/// Returns the number of microburst packets that a port without eviction stores if it already has
+/// Returns the number of microburst packets that a port without eviction can store in addition to
 /// `stored` packets.
 fn absorbed_by_headroom(stored: u64) -> u64 {
     let mut bench = bench("cs", &[], PORT_BUFFER, 1);

@@ -10,7 +10,7 @@ use bufferlab_core::{ParamValue, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
 const LINE: BitRate = BitRate::gbps(10);
-/// Size of a packet in the figures (bytes).
+/// Size of the packets in Plasticine's figures (bytes).
 const PACKET: u64 = 1_000;
 /// Size of the small packets that represent a packet of the figures (bytes).
 const GRAIN: u32 = 10;
@@ -60,7 +60,7 @@ impl Figure {
         self.bench.run_until(end);
     }
 
-    /// Length of a queue (packets).
+    /// Current length of a queue (packets).
     fn length(&self, queue: u16) -> f64 {
         self.bench.bytes(queue) as f64 / PACKET as f64
     }
@@ -85,7 +85,8 @@ impl Figure {
 #[derive(Clone, Copy, Debug)]
 enum Scheme {
     Dt,
-    /// Plasticine has both factors: the yellow queues of a port are one priority.
+    /// Plasticine's thresholds have both factors, because all yellow queues of a port have one
+    /// priority.
     Equation3,
     /// Plasticine has the drain rate only: every queue of a port is a separate priority.
     OneFactor,

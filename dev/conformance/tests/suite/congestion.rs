@@ -34,7 +34,7 @@ fn every_file_belongs_to_a_registered_control() {
     }
 }
 
-/// Defects of an independent DCTCP implementation.
+/// Defects that the test builds into an independent DCTCP implementation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -46,7 +46,7 @@ enum Defect {
     EndsAlways,
     /// The control counts ACKs instead of segments.
     CountsAcks,
-    /// The control's window grows even if it may not.
+    /// The control's window grows even if `may_grow` is false.
     AlwaysGrows,
     /// The control cuts the window by alpha instead of alpha / 2.
     CutsDeep,

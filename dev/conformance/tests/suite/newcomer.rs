@@ -1,8 +1,8 @@
 //! Tests whether the walk-throughs in `docs/extend` work if a reader follows them literally.
 //!
 //! The test follows every page with the title `# Add a …`. All pages share one copy of the
-//! repository, so that it is built once. A page has five kinds of instructions, each a bold
-//! paragraph with a fenced block below it:
+//! repository, so that the test builds the copy once. A page has five kinds of instructions, each a
+//! bold paragraph with a fenced block below it:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -74,10 +74,10 @@ enum Instruction {
 /// Instruction of a page, with its block and its line in the page.
 type Step = (usize, Instruction, String);
 
-/// A page with steps that add a feature.
+/// A documentation page whose steps add a feature to bufferlab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WalkThrough {
-    /// Path of the page, relative to the root.
+    /// Path of the page, relative to the root of the repository.
     page: String,
     /// Title of the page without "Add": "a policy".
     subject: String,
@@ -207,8 +207,8 @@ impl WalkThrough {
     }
 }
 
-/// Formats the counts of added things: "one source file", "two lines". A count of zero
-/// gives the noun alone.
+/// Formats the counts of added files and lines: "one source file", "two lines". For a count of
+/// zero, the text is the noun alone.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -337,7 +337,7 @@ fn take_libraries(to: &Path) {
     }
 }
 
-/// Copy of the repository after all walk-throughs.
+/// Copy of the repository to which the test applies all walk-throughs.
 struct Copy {
     folder: PathBuf,
 }
@@ -420,8 +420,8 @@ impl Copy {
     }
 }
 
-/// Pages of `docs/extend` in the order in which the test follows them. Other walk-throughs come
-/// after these pages.
+/// Pages of `docs/extend` in the order in which the test follows them. All other walk-throughs
+/// follow these pages.
 const PAGES: &[&str] = &[
     "policy",
     "congestion-control",
@@ -467,8 +467,8 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
         let (files, lines) = match walk.subject.as_str() {
             // The theory has no packets, so the replay of an answer is a file of another crate.
             "a calculator" => (2, 4),
-            // The four lines are the field, its column, and the two places where they
-            // get their values.
+            // The four lines are the field, its column, and one line each that sets the value of
+            // the field and of the column.
             "a header field" => (0, 4),
             _ => (1, 2),
         };
@@ -501,7 +501,8 @@ fn the_walk_throughs_work() {
             _ => {}
         }
     }
-    // Break the last page first: dependent pages are broken before the pages that they need.
+    // The mistakes of the last page are tested first, so that dependent pages precede the pages
+    // that they need.
     walks.iter().rev().for_each(|walk| copy.check_mistakes(walk));
 }
 

@@ -1,4 +1,4 @@
-//! Every registered policy passes the common checks.
+//! Tests that every registered policy passes the common checks.
 
 use bufferlab_conformance::{Effort, Subject, check_subject};
 use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
@@ -121,7 +121,8 @@ fn subjects() -> Vec<Subject> {
     }
     let losspass = find_policy("losspass").expect("registered");
     for params in [
-        // The limit is so small that it applies even in the tiny buffer of the exhaustive scripts.
+        // With these values the limit is so small that it also applies in the tiny buffer of the
+        // exhaustive scripts.
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
@@ -148,7 +149,8 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// The subjects of one policy if `BUFFERLAB_POLICY` names it: a quick answer about a new policy.
+/// Subjects of the policy that the environment variable `BUFFERLAB_POLICY` names, or all subjects.
+/// Tests of one policy are quick.
 fn requested_subjects() -> Vec<Subject> {
     let Ok(name) = std::env::var("BUFFERLAB_POLICY") else { return subjects() };
     let found: Vec<_> = subjects().into_iter().filter(|subject| subject.name().starts_with(&name)).collect();

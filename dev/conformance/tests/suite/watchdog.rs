@@ -34,7 +34,7 @@ fn every_rule_has_a_file_and_every_action_a_case() {
     }
 }
 
-/// Defects of a PFC watchdog.
+/// Defects that the tests build into a PFC watchdog.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
