@@ -14,7 +14,7 @@ pub type Splice = (u64, u64, String);
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Name of the base scenario.
+    /// Name of the base scenario that the case changes.
     pub base: String,
     /// Changed keys of the scenario: dotted keys with their values as TOML.
     pub set: Vec<(String, String)>,
@@ -23,10 +23,10 @@ pub struct Case {
     pub splices: Vec<Splice>,
 }
 
-/// Reason why a file is not a case.
+/// Reason why a file is not a valid case of the fuzzer.
 #[derive(Debug)]
 pub enum CaseError {
-    /// The file is not TOML, or it has unknown keys.
+    /// The file is not TOML, or the file has unknown keys.
     Syntax(Box<toml::de::Error>),
     /// The case names a base scenario that does not exist.
     Base(String),
@@ -56,7 +56,7 @@ impl Case {
         if bases::find(&case.base).is_none() { Err(CaseError::Base(case.base)) } else { Ok(case) }
     }
 
-    /// Text of the case for a file.
+    /// Writes the case as text for a file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let changes: String = self
@@ -101,15 +101,15 @@ impl Case {
         for (at, remove, insert) in &self.splices {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
-            // The search does not generate characters beyond U+00FF.
-            // If a user wrote such a character, its last byte counts.
+            // The search does not generate characters beyond U+00FF. If a user wrote a character
+            // beyond U+00FF, its last byte counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }
         fs::write(folder.join(file.name), bytes)
     }
 }
 
-/// Writes a text as a TOML string.
+/// Writes a text as a quoted TOML string.
 fn quoted(text: &str) -> String {
     let escaped: String = text.chars().flat_map(escape).collect();
     format!("\"{escaped}\"")

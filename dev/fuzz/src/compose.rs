@@ -100,7 +100,7 @@ pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     (0..OPTIONS.len()).filter(|&option| has(&OPTIONS[option])).collect()
 }
 
-/// Whether a value is a word that the key accepts. Such words are separate options.
+/// Whether a value is a word that the key accepts. Each accepted word is a separate option.
 fn is_word_of(choice: &Choice, value: &str) -> bool {
     SLOTS[choice.path.as_str()].iter().any(|&other| match &OPTIONS[other].what {
         What::Fixed(word) => word == value,
@@ -151,7 +151,7 @@ fn ports(dice: &mut Dice<'_>, parsed: &Table) -> Vec<(String, String)> {
     set
 }
 
-/// Keys that an option sets, with their values.
+/// Keys that an option sets, with randomly drawn values.
 fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String, String)> {
     let value = match &choice.what {
         What::Key(key) => value(dice, key),

@@ -27,25 +27,25 @@ pub struct Faults {
     pub program: PathBuf,
     /// Seed of the order in which faults are injected.
     pub seed: u64,
-    /// Duration of the injection.
+    /// Maximum duration of the injection of faults.
     pub time: Duration,
     /// Maximum number of injected faults.
     pub most: usize,
     /// Position of the first injected fault in the order.
     /// A later call continues after the last one.
     pub from: usize,
-    /// Number of commands that run in parallel.
+    /// Number of tested commands that run in parallel.
     pub jobs: u64,
 }
 
 /// Result of an injection of faults.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
-    /// Numbers of injected faults by kind, and findings.
+    /// Numbers of injected faults by kind, and the failures that they revealed.
     pub report: Report,
     /// Position in the order of faults, including the faults of earlier calls.
     pub done: usize,
-    /// Total number of faults in the order.
+    /// Total number of faults in the seed's order.
     pub all: usize,
     /// Reason why no call was made to fail; `None` if calls failed.
     pub skipped: Option<String>,

@@ -1,4 +1,4 @@
-//! Turns panics into values with their place.
+//! Converts panics to values with the place in the source.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};

@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 /// Limits of a case's run. A case that reaches a limit has no fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Real time that a case may take.
+    /// Real time that the run of a case may take.
     pub time: Duration,
-    /// Number of packet-hops that a case may take.
+    /// Number of packet-hops that the run of a case may take.
     pub hops: u64,
 }
 
@@ -46,7 +46,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Word for this outcome in summaries.
+    /// Word for the outcome of a case in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -57,16 +57,16 @@ impl Outcome {
     }
 }
 
-/// A fault of a case.
+/// A fault that the check of a case has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The program panicked; the text has the place in the source.
     Panic(String),
-    /// An accounting identity does not hold.
+    /// An accounting identity of the run does not hold.
     Broken(String),
     /// A built-in policy, congestion control or rule failed.
     Failed(String),
-    /// Two runs of the case differ.
+    /// Two runs of the case have different results.
     Differs(String),
     /// The resolved scenario is refused, resolves differently, or runs differently.
     Resolved(String),
@@ -77,7 +77,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Word for the kind of fault in summaries.
+    /// Word for the kind of a fault in summaries.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -134,14 +134,14 @@ impl Extra {
     }
 }
 
-/// A case after its check.
+/// A case with the result of its check.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The case with the changes that the loader accepts.
     pub case: Case,
-    /// Outcome or fault of the case.
+    /// Outcome of the case, or the fault that the check found.
     pub result: Result<Outcome, Fault>,
-    /// Whether the case ran on several threads.
+    /// Whether the check ran the case on several threads.
     pub is_divided: bool,
 }
 
@@ -164,7 +164,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
             return Ok(outcome);
         }
         if more == Extra::Twice {
-            // Ignore a repetition that stops because it reached its time limit.
+            // The comparison ignores a repetition that reached its time limit.
             let (ended, again) = run(&loaded, Way::VERIFIED, budget)?;
             if let Some(table) = again.differs_from(&rows).filter(|_| ended == Outcome::Ran) {
                 return Err(Fault::Differs(format!("table {table}")));
@@ -182,7 +182,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
 }
 
 /// Runs a scenario with every identity verified, from its resolved text and on several threads.
-/// Returns its outcome, and whether it ran on several threads.
+/// Returns the outcome of the scenario, and whether the scenario ran on several threads.
 ///
 /// # Errors
 /// Returns the fault of the scenario.
@@ -264,7 +264,7 @@ fn draw(error: &LoadError) {
     }
 }
 
-/// Options of a case's run.
+/// Options of one run of a case: verification, explanations and threads.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     verify: bool,
@@ -298,7 +298,7 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     if takes_too_much(loaded, way) {
         return Ok((Outcome::Refused, rows));
     }
-    // `check` constructs the simulation, too, so it refuses the same scenarios.
+    // The command `check` also constructs the simulation, so it refuses these scenarios, too.
     let Ok(mut simulation) = Simulation::new(&loaded.scenario) else { return Ok((Outcome::Refused, rows)) };
     simulation.set_verify(way.verify);
     if way.explain {
@@ -371,7 +371,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The first table whose rows differ, if any.
+    /// Name of the first result table whose rows differ, if any.
     fn differs_from(&self, other: &Self) -> Option<String> {
         let hash = |rows: &Self, table: &str| rows.tables.get(table).map(|hasher| hasher.finish());
         let tables = self.tables.keys().chain(other.tables.keys());

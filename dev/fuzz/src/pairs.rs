@@ -91,7 +91,7 @@ impl Coverage {
         self.triples.merge(&other.triples);
     }
 
-    /// Returns the coverage as numbers.
+    /// Returns the numbers of options, pairs and triples that ran.
     #[must_use]
     pub fn reached(&self) -> Reached {
         Reached {

@@ -1,10 +1,10 @@
 //! Passes damaged input to all readers of external bytes.
 //! Readers must not panic or abort, and must have bounded time and memory.
 //!
-//! A batch is a number of inputs for one reader.
-//! Inputs are changes of small valid files, and of earlier inputs of the batch.
-//! An earlier input is reused if its answer had a new shape (its text without names and numbers).
-//! This reuse is a cheap substitute for coverage: it reaches code behind the first check.
+//! A batch is a number of inputs for one reader. Inputs are changes of small valid files, and of
+//! earlier inputs of the batch. An earlier input is reused if the reader's answer had a new shape
+//! (the text of the answer without names and numbers). This reuse is a cheap substitute for
+//! coverage, because later inputs reach code behind the first check.
 
 mod mutate;
 mod requests;
@@ -27,22 +27,22 @@ pub(crate) use targets::Desk;
 
 /// Maximum number of inputs that a batch keeps for further changes.
 const KEPT_MAX: usize = 64;
-/// Memory limit for reading an input (KiB).
+/// Largest memory that reading one input may take (KiB).
 const MEMORY_MAX_KIB: u64 = 256 << 10;
 /// Maximum number of attempts to minimise a failing input.
 const SMALLER_ATTEMPTS: u32 = 400;
-/// Maximum time to minimise a failing input: the batch must end before it counts as hung.
+/// Maximum time to minimise a failing input: the batch must end before the batch counts as hung.
 const SMALLER_FOR: Duration = Duration::from_secs(5);
 
 /// A reader of external bytes that the fuzzer tests.
 pub(crate) struct Target {
     /// Name of the reader on the command line and in reports.
     pub(crate) name: &'static str,
-    /// Small valid inputs for the reader.
+    /// Function that returns small valid inputs for the reader.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// Words of the reader's format.
+    /// Keywords of the reader's format, for insertion into inputs.
     pub(crate) words: &'static [&'static str],
-    /// Number of inputs in a batch.
+    /// Number of inputs in a batch for this reader.
     pub(crate) inputs: u64,
     /// CPU time limit for reading an input (s).
     pub(crate) seconds: u64,
@@ -56,7 +56,7 @@ pub fn target_of(number: u64) -> &'static str {
     target(number).name
 }
 
-/// Names of all tested readers.
+/// Names of all readers that the fuzzer tests.
 pub fn targets() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().map(|target| target.name)
 }
@@ -86,8 +86,8 @@ fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), St
     Ok(answer)
 }
 
-/// Runs batch `number` of a seed. Every input is written to the file `trace` before it is read,
-/// to find an input that kills the process.
+/// Runs batch `number` of a seed. The function writes every input to the file `trace` before the
+/// reader reads the input, to find an input that kills the process.
 ///
 /// # Errors
 /// If a failing input cannot be written into `out`.
@@ -235,8 +235,8 @@ mod tests {
     use std::io::Write;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Memory and panics of a process belong to all its threads, so tests
-    /// that measure them take turns.
+    /// Memory and panics of a process belong to all its threads. So tests that measure memory or
+    /// panics run one after the other.
     static TURN: Mutex<()> = Mutex::new(());
 
     fn turn() -> MutexGuard<'static, ()> {

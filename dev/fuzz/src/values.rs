@@ -66,7 +66,7 @@ const TEXTS: &[&str] = &[
     "h*",
 ];
 
-/// Draws random values from a stream.
+/// Source of random values, which are drawn from a random stream.
 pub(crate) struct Dice<'a>(pub(crate) &'a mut RandomStream);
 
 impl Dice<'_> {
@@ -178,7 +178,8 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
 pub(crate) fn of_param(dice: &mut Dice<'_>, kind: ParamKind) -> String {
     match Kind::for_parameter(kind) {
         Some(kind) => of_kind(dice, kind),
-        // The format declares the tables of profiles. The parameter does not declare them.
+        // The declaration of a parameter does not contain the tables of profiles, but the scenario
+        // format does.
         None => format!("[{}]", inline(dice, bufferlab_scenario::profile_format())),
     }
 }
@@ -263,7 +264,7 @@ pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// Extension of keys and parameters that states whether they are required.
+/// Extension trait that states whether a key or parameter is required.
 trait IsRequired {
     fn presence_is_required(&self) -> bool;
 }

@@ -34,7 +34,7 @@ const MEMORY_STEP_MIB: usize = 6;
 /// Number of moments at which each command is killed.
 const KILLS: u64 = 20;
 
-/// The compiled library that makes calls fail.
+/// Compiled library that makes system calls of a process fail.
 #[derive(Debug)]
 pub(crate) struct Shim {
     _folder: TempDir,
@@ -42,7 +42,7 @@ pub(crate) struct Shim {
 }
 
 impl Shim {
-    /// Compiles the library that makes calls fail.
+    /// Compiles the library that makes system calls fail.
     ///
     /// # Errors
     /// Returns the reason why compilation is impossible on this machine.
@@ -73,7 +73,7 @@ pub(crate) struct Point {
     pub(super) what: Disturbance,
 }
 
-/// Lists all faults of all commands.
+/// Lists all faults that the injection can cause in all commands.
 ///
 /// # Errors
 /// If an undisturbed command fails.

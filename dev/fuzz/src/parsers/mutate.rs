@@ -1,4 +1,4 @@
-//! Changes valid inputs of readers.
+//! Applies random changes to valid inputs of readers.
 
 use crate::values::Dice;
 use flate2::Compression;
@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 const INPUT_MAX: usize = 1 << 20;
 /// Maximum number of changes of an input.
 const CHANGES_MAX: u64 = 6;
-/// Numbers at limits of types, as text.
+/// Numbers at the limits of integer types, as text.
 const NUMBERS: &[&str] = &[
     "0",
     "-1",
@@ -41,7 +41,7 @@ const NUMBERS: &[&str] = &[
 /// Opening brackets and other starts of nested values.
 const NESTING: &[&str] = &["[", "{", "(", "[[", "{\"a\":", "*1\r\n", "a.", "[{", "\"", "-("];
 
-/// Creates a changed input from one or two inputs of the pool.
+/// Creates a new input by random changes of one or two inputs of the pool.
 pub(crate) fn mutate(dice: &mut Dice<'_>, pool: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let original = dice.pick(pool);
     let is_packed = original.starts_with(&[0x1f, 0x8b]) && !dice.one_in(4);
