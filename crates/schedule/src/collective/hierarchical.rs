@@ -48,7 +48,8 @@ pub(super) fn expand(
     Ok(plan.nodes)
 }
 
-/// The collective, and for every position the node after which it may continue.
+/// A collective in expansion. Every position has the node after which the position's next phase may
+/// start.
 struct Plan<'a> {
     builder: &'a mut ScheduleBuilder,
     collective: &'a Collective<'a>,

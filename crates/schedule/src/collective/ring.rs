@@ -42,8 +42,8 @@ fn steps(
             let mut received = vec![NodeId(0); n as usize];
             for from in 0..n {
                 let to = if is_backwards { (from + n - 1) % n } else { (from + 1) % n };
-                // A rank passes on the segment that it received.
-                // The number of this segment falls by one per step along the ring.
+                // In each step, a rank sends the segment that it received in the previous step. The
+                // number of this segment falls by one per step along the ring.
                 let segment = (from + 2 * n - step % n) % n;
                 let message = Message { from, to, bytes: part(part(bytes, n, segment), lanes, lane) };
                 let after = previous[lane as usize].get(from as usize).copied();

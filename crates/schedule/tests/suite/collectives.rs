@@ -10,7 +10,8 @@ use bufferlab_units::{BitRate, Time};
 /// A network of 400 Gb/s, on which a byte takes 20 ps.
 const FAST: Network = Network { latency: Time::from_us(3), rate: BitRate::gbps(400) };
 const SCALE_UP: Network = Network { latency: Time::from_ns(700), rate: BitRate::gbps(800) };
-/// Size in bytes that every number of ranks, chunks and channels in these tests divides.
+/// Size of the collectives (bytes). Every number of ranks, chunks and channels in these tests
+/// divides this size.
 const BYTES: u64 = 720_720 * 128;
 
 fn schedule(collective: &Collective<'_>) -> Schedule {
@@ -124,7 +125,7 @@ fn chunks_of_a_tree_overlap() {
             let divided = Collective { chunks: 16, ..whole };
             let [slow, fast] = [whole, divided].map(|one| evaluate(&schedule(&one), networks, 1));
             assert!(fast < slow, "{algorithm} of {n}: {fast} {slow}");
-            // A rank inside a tree sends at least the sum upwards and the result to two children.
+            // A rank inside a tree sends the sum to its parent and the result to two children.
             let share = if algorithm == Algorithm::Tree { 3 * BYTES } else { 3 * BYTES / 2 };
             assert!(fast >= FAST.rate.serialization(share), "{algorithm} of {n}: {fast}");
         }
