@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 /// Size of a header, and unit of every member's content (bytes).
 const BLOCK: usize = 512;
-/// Largest number of members that are read.
+/// Largest number of members that are read from an archive.
 const MEMBERS: usize = 65_536;
 
-/// Whether the content is a tar archive.
+/// Whether the content of a file is a tar archive.
 pub(crate) fn is_archive(content: &[u8]) -> bool {
     content.get(257..262) == Some(b"ustar")
 }
 
-/// Reads the regular files of an archive. Files of macOS that begin with `._` have no content of
-/// their own, so they are skipped.
+/// Reads the regular files of an archive. The function skips files whose names begin with `._`, in
+/// which macOS stores only metadata.
 ///
 /// # Errors
 /// If the archive is damaged, or has no files.
@@ -53,7 +53,7 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
-/// Number of a field in octal digits.
+/// Parses the octal digits of a header field.
 fn octal(field: &[u8]) -> Option<usize> {
     usize::from_str_radix(text(field).trim(), 8).ok()
 }

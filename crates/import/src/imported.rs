@@ -37,7 +37,7 @@ impl Default for ImportOptions {
     }
 }
 
-/// Notices about an import.
+/// Notices of an import about understood, ignored and assumed content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
     /// Parts of the files that the import understood.
@@ -80,9 +80,9 @@ fn add(list: &mut Vec<String>, text: String) {
 /// A key of a configuration file with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Key of the setting in the file.
+    /// Key of the setting in the configuration file.
     pub key: String,
-    /// Values that follow the key in the line.
+    /// Values that follow the key in the configuration file.
     pub values: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ pub enum Traffic {
     Flows {
         /// The flows of the file, in the order of their start.
         flows: Vec<FlowSpec>,
-        /// Names of the flows' classes.
+        /// Names of the traffic classes of the flows.
         classes: Vec<String>,
     },
     /// Transfers that wait for other transfers, as a schedule.
@@ -105,28 +105,28 @@ pub enum Traffic {
 pub struct Network {
     /// Nodes and cables of the network.
     pub topology: Topology,
-    /// Number that the file uses for each host.
+    /// Number in the file for each host of the topology.
     pub numbers: Vec<u32>,
 }
 
-/// Content of imported files.
+/// Content of the imported files, in the form of scenarios.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Paths and formats of the imported files.
     pub files: Vec<(PathBuf, Format)>,
-    /// The network; `None` if no file describes one.
+    /// The network; `None` if no file describes a network.
     pub network: Option<Network>,
     /// The traffic; `None` if no file describes traffic.
     pub traffic: Option<Traffic>,
-    /// Number of hosts that the traffic needs.
+    /// Number of hosts that the traffic uses.
     pub hosts: u32,
     /// Number of consecutive ranks that share a server, if the format has servers.
     pub ranks_per_server: Option<u32>,
-    /// Values of configuration files.
+    /// Settings in the imported configuration files.
     pub settings: Vec<Setting>,
-    /// Priority group of all flows; `None` if they differ, or if the files have no groups.
+    /// Priority group of all flows; `None` if the groups differ, or if the files have no groups.
     pub group: Option<u8>,
-    /// Alphas of the priorities, in order.
+    /// Alphas of Dynamic Thresholds, in the order of the priorities.
     pub alphas: Vec<f64>,
     /// Notices about content that was understood, ignored or assumed.
     pub notices: Notices,

@@ -5,7 +5,7 @@ use crate::source::Line;
 use crate::{ImportError, Notices};
 use bufferlab_schedule::{Condition, NodeId, ScheduleBuilder, Work};
 
-/// A trigger, the connections that it starts, and the connections that fire it.
+/// A trigger, the connections that the trigger starts, and the connections that fire the trigger.
 pub(super) struct Trigger<'a> {
     pub(super) number: u64,
     pub(super) kind: Kind,
@@ -15,7 +15,8 @@ pub(super) struct Trigger<'a> {
 }
 
 impl Trigger<'_> {
-    /// Adds edges from the connections that fire the trigger to the connections that it starts.
+    /// Adds edges from the connections that fire the trigger to the connections that the trigger
+    /// starts.
     pub(super) fn connect(
         self,
         builder: &mut ScheduleBuilder,
