@@ -113,7 +113,7 @@ impl Demand {
         self.schedules.start(world.timers());
     }
 
-    /// Lets events of schedules take effect whose delay has passed.
+    /// Releases schedule nodes from events whose delay has passed.
     pub(crate) fn handle_schedule_release(&mut self, world: &mut World) {
         self.schedules.handle_release(world);
     }
@@ -123,7 +123,7 @@ impl Demand {
         self.schedules.handle_begin(world, index);
     }
 
-    /// Ends a step of a node of a schedule. Returns the flow that begins now.
+    /// Ends the current step of a schedule node. Returns the flow that begins now, if any.
     pub(crate) fn handle_schedule_step(&mut self, world: &mut World, node: u32) -> Option<FlowSpec> {
         self.schedules.handle_step(world, node)
     }
@@ -157,8 +157,8 @@ impl Demand {
         }
     }
 
-    /// Next answer to a request of `thread` that has reached its server,
-    /// with the answer's connection pool.
+    /// Returns the next flow that answers a request of `thread` at its server, with the flow's
+    /// connection pool.
     pub(crate) fn next_answer(&mut self, world: &mut World, thread: ThreadId) -> Option<(FlowSpec, PoolId)> {
         self.closed_loops.next_answer(world, thread)
     }

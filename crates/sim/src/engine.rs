@@ -240,8 +240,9 @@ impl Simulation {
         Ok(self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied))
     }
 
-    /// Advances the shadow policies, whose timers expire even while the network is silent.
-    /// The function splits a long silence into steps, and reports progress after each step.
+    /// Advances the shadow policies, whose timers expire even while the network is silent. The
+    /// function splits a long period without events into steps, and reports progress after each
+    /// step.
     fn advance_shadows(
         &mut self,
         next_event: Time,

@@ -91,8 +91,8 @@ pub(crate) enum Effect {
         /// Number of the schedule node that the flow executes.
         node: u32,
     },
-    /// The sender of a flow needs no more acknowledgement; the flow executes this node of a
-    /// schedule.
+    /// The sender of a flow needs no more acknowledgement. The flow executes the schedule node with
+    /// this number.
     Sent(u32),
     /// A flow is over, and its slot is free.
     Ended(FlowAccount),
@@ -232,8 +232,8 @@ impl Hosts {
         self.flows.senders[slot].in_network += 1;
     }
 
-    /// Ends the flow if its sender is done and nothing refers to its slot: no packet of the flow,
-    /// and no place in the turn order of its host. The turn order is a linked list of slots.
+    /// Ends the flow if its sender is done and neither a packet nor the turn order of its host
+    /// refers to the flow's slot. The turn order is a linked list of slots.
     fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.defer_end(uplink.now(), slot) {
             return;

@@ -104,8 +104,8 @@ impl FlowSlot {
     pub(crate) const COUNT: usize = 1 << SLOT_BITS;
 }
 
-/// Flow id for packets and policies: the slot, with a generation in the upper bits.
-/// So a policy that remembers flows can distinguish a new flow from an old flow in its slot.
+/// Flow id for packets and policies: the slot, with a generation in the upper bits. So a policy
+/// that remembers flows can distinguish a new flow from an earlier flow in the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowHandle(pub(crate) u32);
 

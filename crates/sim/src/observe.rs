@@ -111,7 +111,7 @@ impl Records {
         self.ended.push((at, account));
     }
 
-    /// Takes over the records of a switch that another part of the network has run.
+    /// Adopts the records of a switch that another part of the network has run.
     pub(crate) fn adopt(&mut self, switch: SwitchId, other: &mut Self) {
         if self.measures_delays() {
             std::mem::swap(&mut self.delays[switch], &mut other.delays[switch]);

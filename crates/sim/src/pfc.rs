@@ -308,7 +308,7 @@ impl Pfc {
         let state = self.state(target);
         let key = target.key(state.generation);
         let paused = state.demanded.is_some();
-        // The repetition may have become due while no pause was demanded.
+        // The time of the repetition may have passed while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
             // The switch withdrew its demand while the frame waited.

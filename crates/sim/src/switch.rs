@@ -151,8 +151,8 @@ impl SwitchNode {
     }
 
     /// Runs the timers of the shadow policies up to `now`. No event of the switch is earlier.
-    /// Creates the shadow policies if no packet has arrived.
-    /// Without this call, the first packet would run all due timers at once.
+    /// Creates the shadow policies if no packet has arrived. Without this call, the first packet
+    /// would run all expired timers at one time.
     pub(crate) fn advance_shadows(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
             self.start_shadows();
@@ -485,7 +485,7 @@ impl SwitchNode {
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         for logged in &mut listener.record.effects.log {
-            // The packet of this departure also belongs to pauses that end with the departure.
+            // The log names the departing packet also for pauses that end with its departure.
             logged.packet = logged.packet.or(Some(PacketId(sent.packet)));
         }
         let queue = QueueId(sent.queue.0 + slice.first_queue);

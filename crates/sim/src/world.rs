@@ -73,7 +73,7 @@ impl World {
         self.now
     }
 
-    /// Advances time to `time`. No event is due earlier.
+    /// Advances time to `time`. No event may be earlier than `time`.
     #[inline]
     pub(crate) fn advance_to(&mut self, time: Time) {
         self.now = time;

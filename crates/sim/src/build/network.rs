@@ -29,7 +29,7 @@ fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: Bi
 /// Builds the links of a topology in the engine's order.
 ///
 /// # Errors
-/// If the network exceeds the engine's limits.
+/// If the network exceeds a limit of the engine.
 pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     let topology = &scenario.topology;
     check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;

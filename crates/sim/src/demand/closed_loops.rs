@@ -1,5 +1,5 @@
-//! Feedback of closed loops: a query completes, its thread thinks and sends requests,
-//! servers answer.
+//! Closed loops: after a query is complete, its thread waits for its think time and sends requests,
+//! and servers answer.
 
 use super::queries::Query;
 use crate::ids::{HostId, PoolId, Table, ThreadId};
@@ -53,7 +53,7 @@ impl ClosedLoops {
         Self { loops, threads, queries: BTreeMap::new(), active: 0 }
     }
 
-    /// A copy with the state of every loop. `None` if a loop cannot be copied.
+    /// Copies all closed loops with their state. `None` if a loop cannot be copied.
     pub(super) fn try_clone(&self) -> Option<Self> {
         Some(Self {
             loops: self.loops.iter().map(LoopTraffic::try_clone).collect::<Option<_>>()?,
@@ -122,7 +122,7 @@ impl ClosedLoops {
         Some((query.number, Query::new(closed.class, query.client, now, Some(answers))))
     }
 
-    /// Next answer to a request of the thread that has reached its server.
+    /// Returns the next flow that answers a request of the thread at its server.
     pub(super) fn next_answer(&mut self, world: &mut World, id: ThreadId) -> Option<(FlowSpec, PoolId)> {
         let requests = &mut self.threads[id].requests;
         let due = requests.front()?.0;

@@ -68,7 +68,8 @@ impl Ranks {
         }
     }
 
-    /// Rows of an execution of length `span`, with the numbers of schedule and iteration.
+    /// Result rows of all ranks for an execution of length `span`, with the numbers of schedule and
+    /// iteration.
     pub(super) fn rows(
         &self,
         (schedule, iteration): (u32, u32),
@@ -116,8 +117,8 @@ impl Collectives {
         Self { transfers, live: BTreeMap::new() }
     }
 
-    /// Ends a transfer that was ready at `ready`. Returns the row of its collective after the last
-    /// transfer, with the numbers of schedule and iteration.
+    /// Ends a transfer that was ready at `ready`. After the last transfer of a collective, returns
+    /// the collective's row, with the numbers of schedule and iteration.
     pub(super) fn end(
         &mut self,
         (index, iteration): (u32, u32),

@@ -46,7 +46,7 @@ struct Live {
     flow: Option<u64>,
 }
 
-/// Step of a live node, which ends with its next timer.
+/// Current step of a live schedule node, which ends with the node's next timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The node has no unfinished parents and waits for its start time.
@@ -64,7 +64,7 @@ enum Step {
 #[derive(Clone, Debug)]
 struct Running {
     traffic: ScheduleTraffic,
-    /// Number of the first node in the sequence of all nodes.
+    /// Number of this schedule's first node in the sequence of all nodes.
     base: u32,
     iteration: u32,
     /// Start time of the schedule's current execution.
@@ -141,7 +141,7 @@ impl Running {
         [start, start + length, received]
     }
 
-    /// Work of a node with this number in the sequence of all nodes.
+    /// Work of the node with this number in the sequence of all nodes.
     fn work(&self, number: u32) -> Work {
         self.traffic.schedule.work(NodeId(number - self.base))
     }
@@ -254,7 +254,7 @@ impl Schedules {
         self.running.partition_point(|one| one.base <= number) - 1
     }
 
-    /// Adds a node that may start at `at`, after the event of a node.
+    /// Makes a node ready that may start at `at`, with the event that it waited for last.
     fn make_ready(
         &mut self,
         timers: &mut Timers,
@@ -300,7 +300,7 @@ impl Schedules {
         self.begin(world.timers(), index as usize, now);
     }
 
-    /// Ends a step of a node. Returns the flow that begins now.
+    /// Ends the current step of a schedule node. Returns the flow that begins now, if any.
     pub(super) fn handle_step(&mut self, world: &mut World, number: u32) -> Option<FlowSpec> {
         let (now, index) = (world.now(), self.schedule_of(number));
         let timers = world.timers();
@@ -376,7 +376,7 @@ impl Schedules {
         timers.push(now + duration, Timer::ScheduleStep(number));
     }
 
-    /// Records the start of a node: the time now, and the start, which may be later.
+    /// Records the start of a node. The start may be later than the current time.
     fn start_node(&mut self, timers: &mut Timers, index: usize, number: u32, (now, start): (Time, Time)) {
         self.live.get_mut(&number).expect("the node is live").start = Some(start);
         let running = &mut self.running[index];
@@ -443,7 +443,7 @@ impl Schedules {
         }
     }
 
-    /// Ends an execution, and sets a timer for the next one.
+    /// Ends an execution of a schedule, and sets a timer for the next execution.
     fn end_execution(&mut self, timers: &mut Timers, index: usize, now: Time) {
         let running = &mut self.running[index];
         let (numbers, span) = ((index as u32, running.iteration), Time(now.0 - running.origin.0));
@@ -455,8 +455,8 @@ impl Schedules {
         }
     }
 
-    /// Tells the nodes that wait for `event` of a live node: the time now, and the time of the
-    /// event.
+    /// Reports `event` of a live node to all nodes that wait for this event, with the time now and
+    /// the time of the event.
     fn tell(
         &mut self,
         timers: &mut Timers,
@@ -487,7 +487,8 @@ impl Schedules {
         }
     }
 
-    /// Counts an event that `number` has waited for. After the last one, the node is ready.
+    /// Counts an event for which node `number` has waited. After the last awaited event, the node
+    /// is ready.
     fn release(&mut self, timers: &mut Timers, number: u32, now: Time, cause: Option<u32>) {
         let index = self.schedule_of(number);
         let running = &mut self.running[index];

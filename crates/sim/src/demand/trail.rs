@@ -23,9 +23,9 @@ pub(super) struct PathStep {
     pub(super) cause: Cause,
     pub(super) end: Time,
     pub(super) flow: Option<u64>,
-    /// One for a node in progress, one for the node that ended last, one for every event of the
-    /// node with a delay, one until its sender is done if a node waits for this, and one for every
-    /// step whose cause the node is.
+    /// Number of references to the step. A node in progress and the node that ended last count one
+    /// each. Every delayed event of the node counts one, and so does every step whose cause the
+    /// node is. If a node waits until the sender is done, this counts one, too.
     references: u32,
 }
 
@@ -67,7 +67,7 @@ impl Trail {
         }
     }
 
-    /// Drops a reference to a step, and the steps that no other step refers to.
+    /// Removes a reference to a step. Removes every step that has no references left.
     pub(super) fn release(&mut self, node: Option<u32>) {
         let mut next = node;
         while let Some(node) = next

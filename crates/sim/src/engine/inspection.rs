@@ -35,7 +35,7 @@ pub struct QueueView {
     pub occupancy: u64,
     /// Limit of the policy for a packet without marks (bytes), if the policy has a limit.
     pub threshold: Option<u64>,
-    /// Packets and bytes since the start of the run.
+    /// Counters of packets and bytes of the queue since the start of the run.
     pub counters: Counters,
 }
 
@@ -50,7 +50,8 @@ pub struct FlowView {
     pub src: u32,
     /// Number of the receiving host.
     pub dst: u32,
-    /// Payload (bytes); [`bufferlab_workload::FlowSpec::UNLIMITED`] for a flow without a size.
+    /// Payload of the flow (bytes); [`bufferlab_workload::FlowSpec::UNLIMITED`] for a flow without
+    /// a size.
     pub size: u64,
     /// Start time of the flow.
     pub start: Time,
@@ -58,7 +59,7 @@ pub struct FlowView {
     pub delivered: u64,
     /// Congestion window (segments). `None` for a flow without a window.
     pub window: Option<f64>,
-    /// Segments that are sent and not acknowledged. `None` for a flow without a window.
+    /// Number of segments that are sent and not acknowledged. `None` for a flow without a window.
     pub in_flight: Option<u32>,
     /// Number of segments that the flow has sent, with retransmissions.
     pub sent: u32,

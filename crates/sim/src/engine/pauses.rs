@@ -1,5 +1,5 @@
-//! Flow control between neighbours: the engine applies decisions of [`crate::pfc`] at the sender
-//! of a link.
+//! Priority flow control in the engine: applies decisions of [`crate::pfc`] at the sender of a
+//! link.
 
 use super::Simulation;
 use crate::SimError;

@@ -88,7 +88,7 @@ impl Simulation {
         self.note_packets(switch, &log);
     }
 
-    /// Applies a refusal and its `pauses`. The packet that caused the pauses is lost here.
+    /// Applies the refusal of a packet and the `pauses` that the packet caused. The packet is lost.
     fn settle_refusal(
         &mut self,
         switch: SwitchId,

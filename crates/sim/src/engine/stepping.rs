@@ -11,7 +11,8 @@ use crate::switch::SwitchNode;
 use bufferlab_metrics::RunSink;
 use bufferlab_units::Time;
 
-/// Pause of a run: after all events until a time (included), or after a number of events.
+/// Limit at which a run pauses: after all events up to a time (included), or after a number of
+/// events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) time: Time,
@@ -48,8 +49,8 @@ impl Simulation {
         Progress { now: self.now(), ..self.progress_of_events() }
     }
 
-    /// Whether no event is left. Then only [`Self::run_while`] remains, which writes the rows of
-    /// the end.
+    /// Whether the run has no event left. The last call is then [`Self::run_while`], which writes
+    /// the rows at the end of the run.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.is_finished
@@ -74,8 +75,8 @@ impl Simulation {
         self.check_switches()
     }
 
-    /// Handles the next `count` events: an arrival at a node, a completed transmission, a timer or
-    /// the start of a flow.
+    /// Handles the next `count` events. An event is an arrival at a node, a completed transmission,
+    /// a timer or the start of a flow.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run_while`].
@@ -115,7 +116,7 @@ impl Simulation {
             part: self.part.clone(),
             ..*self
         };
-        // A rule in another language may have refused to be copied.
+        // A marking rule in another language may have no copy.
         copy.check_marking()?;
         Ok(copy)
     }

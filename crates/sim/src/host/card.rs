@@ -5,11 +5,12 @@ use super::flow_queues::TurnOrder;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
-/// Queues of a host's uplink. Their memory is unlimited, as in the artifacts,
-/// in which hosts never dropped a packet.
+/// Queues of a host's uplink. The queues have unlimited memory, as in the artifacts, in which hosts
+/// drop no packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Card {
-    /// Packets that already exist: ACKs and handshakes, and with FIFO queueing also data.
+    /// Packets that wait in first-in, first-out order: ACKs and handshakes, and with FIFO queueing
+    /// also data.
     pub(crate) queue: VecDeque<PacketId>,
     /// First flow in the turn order of flows that can send. The NIC creates each packet of these
     /// flows at the time of sending, so a large window takes no memory.

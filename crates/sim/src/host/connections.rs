@@ -141,7 +141,7 @@ impl Hosts {
             self.end_sending(uplink, slot);
             self.retire_if_done(uplink, slot);
         } else {
-            // Data that waited for a complete burst is sent now.
+            // The flow now sends the data that waited for a complete burst.
             self.offer(uplink, slot);
         }
     }

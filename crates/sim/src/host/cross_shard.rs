@@ -93,8 +93,8 @@ impl Hosts {
         apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
     }
 
-    /// Records a change that the end of a flow waits for. Returns whether the end is decided later,
-    /// when the parts next meet.
+    /// Records a change that the end of a flow waits for. Returns whether the parts decide about
+    /// the end later, at their next meeting.
     #[inline]
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.remote else { return false };

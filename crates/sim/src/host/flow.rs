@@ -118,8 +118,8 @@ pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Responder of a queue pair. The responder is boxed so that a TCP receiver stays small.
     Rdma(Box<Responder>),
-    /// Counts arrivals and sends no acknowledgements.
-    /// A paced flow sends every segment once, so the flow is complete when no segment is missing.
+    /// Receiver of an open-loop flow, which counts arrivals and sends no acknowledgements. A paced
+    /// flow sends every segment once, so the flow is complete when no segment is missing.
     Counting {
         missing: u32,
     },

@@ -9,7 +9,7 @@
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;
 
-/// Key of a queue: its flow, and whether the queue contains the flow's ACKs.
+/// Key of a flow queue: the flow, and whether the queue contains the flow's ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueKey {
     pub(super) flow: FlowHandle,

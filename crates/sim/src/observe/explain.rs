@@ -1,4 +1,4 @@
-//! Explanations of single events: the limit that decided, the largest users of the buffer,
+//! Explanations of single losses and marks: the decisive limit, the largest users of the buffer,
 //! and the verdicts of other policies.
 
 use super::View;
@@ -111,7 +111,8 @@ impl Explainer {
         Self { request, passed: 0, found: Vec::new() }
     }
 
-    /// Whether every requested event has been explained and the run should end after the last one.
+    /// Whether every requested event has been explained and the run should end after the last
+    /// explained event.
     pub(crate) fn is_satisfied(&self) -> bool {
         self.request.then_stop && self.found.len() as u64 >= self.request.count
     }

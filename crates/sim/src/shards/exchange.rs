@@ -56,7 +56,7 @@ pub(super) struct Exchange {
     arrived: AtomicUsize,
     /// Number of meetings of all parts that are complete.
     meetings: AtomicUsize,
-    /// Whether a part has stopped and comes to no further meeting.
+    /// Whether a part has stopped and reaches no further meeting.
     broken: AtomicBool,
     /// Number of parts that sleep until a meeting is complete.
     asleep: Mutex<usize>,
@@ -78,8 +78,8 @@ pub(super) struct Exchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// Content of a lock, even if the lock is poisoned:
-/// a thread that panics breaks the meeting, so no other part uses the data that the thread left.
+/// Content of a lock, even if the lock is poisoned. A thread that panics breaks the meeting, so no
+/// other part uses the incomplete data of this thread.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -90,7 +90,7 @@ fn switches(
     let mut of_rack = BTreeMap::new();
     let mut before = 0;
     for (&rack, &count) in racks {
-        // The middle host of a rack decides to which part the rack belongs.
+        // The position of a rack's middle host among all hosts determines the part of the rack.
         of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
         before += count;
     }

@@ -1,4 +1,4 @@
-//! Runs the parts of a network: windows, meetings, the end.
+//! Runs the parts of a network on several threads: windows, meetings and the end of the run.
 
 use super::exchange::{Exchange, Mail, Stopped};
 use super::partition::{Partition, Shard};
@@ -198,8 +198,8 @@ impl Simulation {
         }
     }
 
-    /// Handles a rare event like a run without parts, and returns its moment.
-    /// `None` if another part counts the event.
+    /// Handles a rare event as in a run on one thread, and returns the event's moment. `None` if
+    /// another part counts the event.
     fn handle_rare_event_of_part(&mut self, rows: &mut Vec<OrderedRow>) -> Result<Option<Moment>, SimError> {
         let at = self.world.now();
         if self.world.timers().next_time() > self.world.now() {
@@ -246,7 +246,8 @@ struct Rare {
     rows: Vec<OrderedRow>,
 }
 
-/// Announces that the thread has stopped, when the thread ends for any reason.
+/// Guard that announces to the other parts that a thread has stopped, when the thread ends for any
+/// reason.
 struct Leaver<'a>(&'a Exchange);
 
 impl Drop for Leaver<'_> {

@@ -1,4 +1,4 @@
-//! Copies of a switch, and other policies for a switch that is running.
+//! Copies of a switch, and changes of the policy during a run.
 
 use super::{Slice, SwitchNode};
 use bufferlab_core::{BuildError, Dispatched, ParamValue, Policy, SteeredThreshold, Weight, build_policy};
@@ -39,7 +39,8 @@ impl SwitchNode {
         self.slices().map(build).collect()
     }
 
-    /// Puts a policy in charge of every memory. `policy` has its name and its parameters.
+    /// Replaces the policy of every memory. `policy` has the name and the parameters of the new
+    /// policy.
     pub(crate) fn replace_policies(
         &mut self,
         now: Time,
@@ -53,14 +54,14 @@ impl SwitchNode {
         }
     }
 
-    /// Requests the timer of new policies. The caller has removed the timer of the old ones.
+    /// Requests the timer of the new policies. The caller has removed the timer of the old
+    /// policies.
     pub(crate) fn arm_timer(&mut self) {
         self.timer_set = self.is_timeless();
         self.want_timer();
     }
 
-    /// Sets alpha of every queue, if the switch has thresholds that are steered.
-    /// Returns false otherwise.
+    /// Sets alpha of every queue, if the policy is `SteeredThreshold`. Returns false otherwise.
     pub(crate) fn set_alphas(&mut self, alphas: &[f64]) -> bool {
         std::iter::once(&mut self.first).chain(&mut self.more).all(|slice| {
             let alphas = alphas_of(slice, alphas);

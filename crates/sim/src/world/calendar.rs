@@ -141,7 +141,7 @@ pub(crate) struct Calendar {
     free: u32,
     /// One bit per bucket: whether the bucket contains events.
     occupied: Box<[u64; BUCKETS / 64]>,
-    /// Number of the open bucket in the sequence of all buckets, not its index in the ring.
+    /// Number of the open bucket since the epoch (not its index in the ring).
     open: u64,
     /// Events of the open bucket, latest first.
     current: Stack,
@@ -409,7 +409,8 @@ impl Calendar {
     }
 
     /// Next bucket to open, where `next` is the next occupied bucket of the ring. The function
-    /// moves events of that bucket from `far` to `current`, and moves the time base if that is due.
+    /// moves events of that bucket from `far` to `current`. It also moves the time base if the open
+    /// bucket is late enough.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;
@@ -471,8 +472,8 @@ impl Calendar {
         events
     }
 
-    /// Moves the calendar for an event at `time`, which is too far from the epoch after
-    /// a long silence.
+    /// Moves the calendar for an event at `time`, which is too far from the epoch after a long
+    /// period without events.
     #[cold]
     #[inline(never)]
     fn skip_to(&mut self, time: Time) {

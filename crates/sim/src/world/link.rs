@@ -33,8 +33,8 @@ pub(crate) struct Link {
     /// Whether a transmission-complete event is scheduled, because packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
-    /// Whether the link has rare properties or leads to another part of the network.
-    /// Most links have neither property, so one check is enough.
+    /// Whether the link has rare properties or leads to another part of the network. For most links
+    /// the answer is no, so one check is enough.
     is_special: bool,
     /// Whether the link went down while the first packet of its pipe was in flight.
     pub(crate) head_is_lost: bool,

@@ -68,7 +68,7 @@ impl Flags {
     }
 }
 
-/// A packet in the network. A data packet turns into its ACK in place.
+/// A packet in the network. The receiver changes a data packet to its ACK in the same slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// Time at which the data was sent. An ACK echoes this time.

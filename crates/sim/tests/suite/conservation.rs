@@ -130,8 +130,9 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
             !rows.queries.is_empty() && rows.flows.iter().any(|flow| flow.query_id.is_none()),
             "{name} has traffic"
         );
-        // Policies for equal delays give a slow port a share of the space by its rate, which is
-        // less than a packet in a tiny buffer. The run has still verified every event.
+        // Policies for equal delays give each port space in proportion to its rate. In a tiny
+        // buffer, the space of a slow port is less than a packet. The run has still verified every
+        // event.
         if !rows.all_finished() && scenario.switches.iter().any(|switch| switch.policy == "bshare-like") {
             continue;
         }

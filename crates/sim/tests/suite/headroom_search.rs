@@ -25,7 +25,7 @@ use std::fmt;
 /// Number of networks between two progress reports of a long search.
 const PROGRESS: u64 = 1000;
 
-/// Error if the engine refuses a network, which is a defect of this search.
+/// Error of the search: the engine refuses a network, which is a defect of the search.
 type Failure = Box<dyn std::error::Error>;
 
 /// Findings of a search for insufficient headroom in random networks.

@@ -29,7 +29,7 @@ fn packets(rows: &Rows, select: impl Fn(&LinkRow) -> bool) -> Vec<u64> {
     rows.links.iter().filter(|link| select(link)).map(|link| link.tx_packets).collect()
 }
 
-/// `count` flows of one packet, one after the other.
+/// Lists `count` flows of one packet each, one after the other.
 fn single_packets(count: u64, src: u32, dst: u32) -> Vec<FlowSpec> {
     (0..count).map(|n| flow(src, dst, 1_000, Time::from_us(4 * n))).collect()
 }

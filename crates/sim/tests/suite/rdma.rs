@@ -36,7 +36,8 @@ fn unloaded(hops: u64, size: u64, at_sender: bool) -> u64 {
         1 => hops * last,
         _ => (count - 1) * full + (hops - 1) * full + last,
     };
-    // If the last segment is shorter than an ACK, its ACK waits at the NIC for the previous ACK.
+    // If the last segment is shorter than an ACK, the ACK of this segment waits at the NIC for the
+    // previous ACK.
     let waits = if count == 1 { 0 } else { serialization(ACK).saturating_sub(last) };
     let back = if at_sender { waits + hops * (serialization(ACK) + DELAY.0) } else { 0 };
     there + hops * DELAY.0 + back

@@ -35,7 +35,8 @@ const ACK: u64 = 64;
 const BYTES: u64 = 16 * 10 * PAYLOAD;
 const SWITCH: &str = "buffer = \"200 MB\"\npolicy = \"cs\"";
 
-/// Whole messages at once, and an ACK after `ack_every` packets or never.
+/// Transport whose senders send whole messages at once. Receivers send an ACK after `ack_every`
+/// packets, or never.
 fn transport(ack_every: u64) -> String {
     format!(
         "congestion_control = \"newreno\"\ninitial_window = \"whole\"\nhandshake = false\n\
@@ -44,7 +45,7 @@ fn transport(ack_every: u64) -> String {
     )
 }
 
-/// Messages of queue pairs, with an ACK per packet.
+/// Transport of queue pairs, with one ACK per packet.
 fn rdma() -> String {
     format!(
         "kind = \"rdma\"\ncongestion_control = \"dcqcn\"\nsegment_bytes = \"{PAYLOAD} B\"\n\
@@ -143,7 +144,7 @@ fn expansions_take_their_closed_forms_to_the_picosecond() {
     for n in [2, 4, 8, 16] {
         let group: Vec<u32> = (0..n).collect();
         for collective in every(&group) {
-            // No ACK except for the last packet of a message.
+            // Receivers send an ACK only for the last packet of a message.
             let rows = run_fast(&lab(n, &transport(1_000)).workloads(&workload(&collective, "")));
             let expected = exact(&collective);
             if end(&rows) != expected {
@@ -193,8 +194,9 @@ fn a_network_inside_servers_takes_its_rate_and_latency() {
                 continue;
             }
             let rows = run_fast(&lab(16, &transport(1_000)).workloads(&workload(&collective, more)));
-            // No headers inside a server: the form of payloads inside, and of wire bytes between
-            // servers, differs from one form of wire bytes by a rate that is higher by the headers.
+            // Transfers inside a server have no headers. So the closed form counts payload inside
+            // servers and bytes on the wire between servers. Equivalently, it counts bytes on the
+            // wire everywhere, with a rate inside servers that is higher by the headers.
             let wired = BitRate(inside.rate.0 * (PAYLOAD + HEADER) / PAYLOAD);
             let (ack, arrival) = ack_times();
             let others = u64::from(16 / servers - 1);
@@ -221,8 +223,8 @@ fn an_ack_per_packet_costs_its_bytes_and_two_packets_a_step() {
         for n in [2, 4, 8] {
             let group: Vec<u32> = (0..n).collect();
             for collective in every(&group) {
-                // Messages of queue pairs share a card in turns, so several at a time end later
-                // than one after the other.
+                // Messages of queue pairs share a NIC in turns, so simultaneous messages end later
+                // than successive messages.
                 let is_serial = matches!(collective.algorithm, Algorithm::Ring | Algorithm::Direct)
                     || collective.operation == Operation::AllGather;
                 if takes_turns && !is_serial {
@@ -255,7 +257,7 @@ const CHAIN: &str = "node,kind,src,dst,size_bytes,duration_ns,start_ns,lane,clas
                      e,compute,2,,,1000,,,,d\n\
                      f,transfer,2,3,1000,,,,forward,a:started\n";
 
-/// A scenario in a folder with the file `schedule.csv`.
+/// Loads a scenario in a folder with the file `schedule.csv`, which has the text `content`.
 fn from_file(name: &str, content: &str, more: &str) -> Result<bufferlab_scenario::Scenario, String> {
     let folder = std::env::temp_dir().join(format!("bufferlab-schedules-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

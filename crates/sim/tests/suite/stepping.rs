@@ -15,7 +15,8 @@ use bufferlab_transport::{
 use bufferlab_units::{RandomStream, Time};
 use std::sync::{Arc, Once};
 
-/// A policy with a state: at most half the buffer for a queue, and every 50th packet is lost.
+/// A buffer policy with a state: each queue may use half of the buffer, and the policy drops every
+/// 50th packet.
 #[derive(Clone, Debug, Default)]
 struct Counting {
     arrivals: u64,
@@ -73,7 +74,8 @@ impl MarkingRule for Seventh {
     }
 }
 
-/// Grows by half a segment per ACK, and halves at every hundredth.
+/// A congestion control whose window grows by half a segment per ACK, and halves at every hundredth
+/// ACK.
 #[derive(Clone, Debug)]
 struct Steps(u32);
 
@@ -242,8 +244,8 @@ fn fork(simulation: &Simulation) -> Simulation {
     simulation.fork().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Advances a run by random steps, and continues now with the run and now with a copy.
-/// Returns the rows of the run, and of a copy that was left behind.
+/// Advances a run by random steps, and sometimes continues with a copy of the run instead. Returns
+/// the rows of the run, and the rows of a copy that continues separately.
 fn interleave(scenario: &Scenario, dice: &mut RandomStream) -> (String, Option<String>) {
     let (mut simulation, mut log) = (new(scenario), RowLog::default());
     let mut left = None;

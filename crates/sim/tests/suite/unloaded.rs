@@ -27,7 +27,7 @@ fn hops(count: usize, gbps: u64, delay_us: u64) -> Vec<Hop> {
     vec![Hop { rate: BitRate::gbps(gbps), delay: Time::from_us(delay_us) }; count]
 }
 
-/// Time of a single packet over a path (ps). Each hop serializes the packet again.
+/// Time of a single packet over a path (ps). Each hop of the path serializes the packet again.
 fn alone(path: &[Hop], bytes: u64) -> u64 {
     path.iter().map(|hop| hop.rate.serialization(bytes).0 + hop.delay.0).sum()
 }
