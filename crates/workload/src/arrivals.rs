@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     /// Next arrival of every host with an arrival before the end, as (time, host, slot). The host
-    /// number breaks ties, which picosecond times make rare.
+    /// number orders simultaneous arrivals, which are rare.
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
     /// Random stream from which each host draws its arrival times.
     streams: Vec<RandomStream>,

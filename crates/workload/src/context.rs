@@ -1,5 +1,5 @@
-//! Context against which a workload is checked when a scenario is read: network, buffers,
-//! transports, times.
+//! Context of a workload when a scenario is read: network, buffers, transports and times, against
+//! which the workload is checked.
 
 use crate::foreign::Foreign;
 use crate::{FlowSpec, Pattern, SizeDistribution, SizeError, SizePlace};
@@ -34,9 +34,10 @@ pub struct Carrier {
 /// Transports of the scenario that a workload may name.
 #[derive(Clone, Debug, Default)]
 pub struct Carriers {
-    /// Names with their transports; `None` for an invalid transport, which has been reported.
+    /// Names of transports, with the transports. `None` for an invalid transport, whose error has
+    /// been reported.
     pub entries: Vec<(String, Option<Carrier>)>,
-    /// Whether several transports share a name, which has been reported.
+    /// Whether several transports share a name. This error has already been reported.
     pub ambiguous: bool,
 }
 
@@ -65,7 +66,7 @@ pub struct ForeignFile {
     pub format: String,
     /// Traffic that the foreign file describes.
     pub traffic: ForeignTraffic,
-    /// Content that was ignored, and choices that the file leaves open.
+    /// Content of the file that the reader ignored, and assumptions of the reader.
     pub notices: Vec<String>,
 }
 
@@ -79,8 +80,8 @@ pub trait ForeignReader: fmt::Debug {
     fn read(&self, path: &Path, content: &[u8]) -> Result<Option<ForeignFile>, Faults>;
 }
 
-/// Context against which a workload is checked. Missing parts were invalid and have been reported.
-/// A workload that needs a missing part fails with [`Faults::reported`].
+/// Context against which a workload is checked. A missing part was invalid, and its error has been
+/// reported. A workload that needs a missing part fails with [`Faults::reported`].
 #[derive(Debug)]
 pub struct WorkloadContext<'a> {
     class: &'a str,
@@ -153,7 +154,7 @@ impl<'a> WorkloadContext<'a> {
         Some(read)
     }
 
-    /// Adds the network as built, and its switches, to the context.
+    /// Adds the network without failures, and its switches, to the context.
     #[must_use]
     pub fn in_network(self, network: Option<&'a Topology>, switches: Option<&'a [SwitchFacts]>) -> Self {
         Self { network, switches, ..self }
@@ -258,8 +259,7 @@ impl<'a> WorkloadContext<'a> {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// Returns the recorded results: transports named in addition to the workload's transport
-    /// own, and warnings.
+    /// Returns the additional transports that the workload names, and the recorded warnings.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {
         (self.used.into_inner(), self.warnings.into_inner())
@@ -282,8 +282,8 @@ impl<'a> WorkloadContext<'a> {
         Err(Fault::new(place, format!("there is no host \"{name}\""), "no such host").help(help).into())
     }
 
-    /// Returns the hosts that a parameter of names lists, each once. The name of a switch means
-    /// all of its hosts.
+    /// Returns the hosts that a parameter lists by name, each once. The name of a switch means all
+    /// hosts at the switch.
     ///
     /// # Errors
     /// If the list is empty, a name is unknown, or a host is named twice.

@@ -28,7 +28,7 @@ impl Error for CustomError {
     }
 }
 
-/// The comparison uses the messages, because causes cannot be compared.
+/// Two errors are compared by their messages, because their causes cannot be compared.
 impl PartialEq for CustomError {
     fn eq(&self, other: &Self) -> bool {
         (&self.workload, &self.what) == (&other.workload, &other.what)
@@ -77,7 +77,7 @@ pub enum SourceError {
         fan_in: u32,
         /// Pattern that selects the servers of a query.
         pattern: Pattern,
-        /// Number of servers of the client with the fewest.
+        /// Number of servers that the client with the fewest servers can reach.
         available: usize,
     },
     /// A query of an incast has no servers or no bytes to answer.
@@ -118,8 +118,8 @@ pub enum SourceError {
         /// Number of the receiving host of the pair.
         dst: u32,
     },
-    /// Bursts are impossible. No kind of burst exists, or a kind has no length,
-    /// rate, weight or pause.
+    /// The parameters allow no bursts: no kind of burst exists, or a kind has no length, rate,
+    /// weight or pause.
     #[error(
         "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
     )]

@@ -16,7 +16,8 @@ pub struct FlowSpec {
     pub size: u64,
     /// Index of the flow's class in the run's table of classes.
     pub class: u16,
-    /// Query that the flow answers, unique in the run; otherwise [`FlowSpec::NO_QUERY`].
+    /// Number of the query that the flow answers, unique in the run; otherwise
+    /// [`FlowSpec::NO_QUERY`].
     pub query: u32,
     /// Opening time of the flow's connection: `None` for `start` (with a handshake if the
     /// transport has one). If the time is before `start`, the connection already exists when
@@ -27,8 +28,8 @@ pub struct FlowSpec {
     pub data_path: Option<u32>,
     /// Explicit choices among equal paths for ACKs, encoded like `data_path`.
     pub ack_path: Option<u32>,
-    /// Node of a schedule that the flow executes, counted over all schedules of the run; otherwise
-    /// [`FlowSpec::NO_NODE`].
+    /// Number of the schedule node that the flow executes, counted over all schedules of the run;
+    /// otherwise [`FlowSpec::NO_NODE`].
     pub node: u32,
 }
 
@@ -43,10 +44,10 @@ impl FlowSpec {
     pub const UNLIMITED: u64 = u64::MAX;
 }
 
-/// Source that hands out flows one by one, in order of their start.
+/// Source that returns flows one by one, in the order of their starts.
 pub trait FlowSource: Send {
-    /// Returns the next flow, never earlier than the previous one. After the last flow, the result
-    /// is always `None`.
+    /// Returns the next flow, which never starts earlier than the previous flow. After the last
+    /// flow, the result is always `None`.
     #[must_use]
     fn next_flow(&mut self) -> Option<FlowSpec>;
 

@@ -66,7 +66,7 @@ impl Foreign {
         if is_chakra(&start) {
             return found("a Chakra execution trace (.et)", DEPENDENT);
         }
-        // The cut may leave a part of the last character, which is replaced.
+        // The examined bytes may end within a character, and this character is replaced.
         let text = String::from_utf8_lossy(&start);
         let text = text.trim_start_matches('\u{feff}');
         of_words(text).or_else(|| of_columns(text)).or_else(|| of_numbers(text))
@@ -137,7 +137,8 @@ fn of_words(text: &str) -> Option<Foreign> {
     None
 }
 
-/// Recognises lists of this program that were given to the wrong workload.
+/// Recognises flow lists and traces of bufferlab that a scenario gives to the wrong kind of
+/// workload.
 fn of_columns(text: &str) -> Option<Foreign> {
     let found = |name, advice| Some(Foreign { name, advice });
     let columns: Vec<&str> = lines(text).next()?.split(',').map(str::trim).collect();

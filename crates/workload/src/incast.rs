@@ -8,7 +8,7 @@ use bufferlab_units::{RandomStream, Time};
 /// Numbers for the queries of one source: an arithmetic sequence that no other source
 /// of the run shares.
 ///
-/// Several incast sources get disjoint numbers without coordination: each takes its part of
+/// Several incast sources get disjoint numbers without coordination: each source takes its part of
 /// [`QueryNumbers::interleaved`]. So the numbers of a source never depend on the number of queries
 /// of another source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub struct IncastParams<'a> {
     /// Size of all answers of one query (bytes). Every server sends `request_bytes / fan_in`,
     /// rounded up, so a query has at most `fan_in − 1` bytes more.
     pub request_bytes: u64,
-    /// Mean queries per second that every host asks as a client; zero for none.
+    /// Mean number of queries per second that every host sends as a client; zero for none.
     pub queries_per_second_per_host: f64,
     /// Whether connections exist before their data arrives (no handshake): the papers' clients keep
     /// their connections open.
@@ -79,7 +79,7 @@ pub struct IncastParams<'a> {
     pub class: u16,
     /// Numbers for the field [`FlowSpec::query`] of the flows.
     pub queries: QueryNumbers,
-    /// End of the queries, which are asked in `0..end`.
+    /// Time at which queries stop starting: clients send all queries in `0..end`.
     pub end: Time,
 }
 
@@ -165,7 +165,7 @@ impl IncastSource {
         })
     }
 
-    /// Makes the next query the current query; `None` after the last query.
+    /// Starts to return the answers of the next query; `None` after the last query.
     fn ask(&mut self) -> Option<()> {
         let (start, slot) = self.arrivals.pop()?;
         self.draw_servers(slot);

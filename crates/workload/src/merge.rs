@@ -64,7 +64,7 @@ impl MergeSource {
         Some(Self { sources, heads: self.heads.clone(), order: self.order.clone() })
     }
 
-    /// Takes the flow at the head of source `index`, and puts the source's next flow in its place.
+    /// Removes the next flow of source `index`, and requests the following flow from the source.
     fn refill(&mut self, index: usize) -> Option<FlowSpec> {
         let next = self.sources[index].next_flow();
         if let Some(flow) = &next {

@@ -24,8 +24,8 @@ pub struct MultiGetParams<'a> {
     pub label: &'a str,
     /// Numbers of the client hosts, which send queries.
     pub clients: &'a [u32],
-    /// Numbers of the server hosts, which answer queries. A client that is also a server
-    /// never asks itself.
+    /// Numbers of the server hosts, which answer queries. A client that is also a server sends no
+    /// query to itself.
     pub servers: &'a [u32],
     /// Number of threads (closed loops) of each client.
     pub threads: u32,
@@ -43,15 +43,15 @@ pub struct MultiGetParams<'a> {
     pub queries: Option<u64>,
     /// Start of every thread: with a query, or in the middle of its think time.
     pub start: Time,
-    /// Time at which the queries end; a client asks each query before this time.
+    /// Time at which the queries end; a client sends each query before this time.
     pub end: Time,
     /// Numbers for the field [`crate::FlowSpec::query`] of the queries' flows.
     pub numbers: QueryNumbers,
 }
 
 /// Source of closed loops: every thread of every client has exactly one query in progress. The
-/// thread asks the next query after the last answer and its think time. Threads are numbered from
-/// 0; the threads of a client have consecutive numbers.
+/// thread sends the next query one think time after the last answer. Threads are numbered from 0;
+/// the threads of a client have consecutive numbers.
 ///
 /// Random streams: `workload/<label>/servers` and `…/think`, with the thread's number as index. So
 /// a thread's queries do not depend on the speed of other threads.

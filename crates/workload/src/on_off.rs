@@ -195,7 +195,7 @@ impl FlowSource for OnOffSource {
         let off = self.off.sample(&mut source.off);
         let dst = match (source.dst, &self.racks) {
             (Some(dst), _) => dst,
-            // Every host is a source with this pattern, so its slot is its index.
+            // With a pattern, every host is a source, so the index of a source is the host's slot.
             (None, Some((racks, pattern))) => racks.partner(index, *pattern, &mut source.destinations),
             (None, None) => unreachable!("a source without a partner has a pattern"),
         };

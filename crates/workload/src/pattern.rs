@@ -32,8 +32,8 @@ pub(crate) struct Racks {
 }
 
 impl Racks {
-    /// Lists the hosts of all racks with hosts. Refuses a host that is listed twice, and a pattern
-    /// in which a host would have no partner.
+    /// Lists the hosts of all racks with hosts. The function refuses a host that is listed twice,
+    /// and a pattern in which a host would have no partner.
     pub(crate) fn new(racks: &[Vec<u32>], pattern: Pattern) -> Result<Self, SourceError> {
         let mut this = Self { hosts: Vec::new(), starts: vec![0], rack_of: Vec::new() };
         for rack in racks.iter().filter(|rack| !rack.is_empty()) {

@@ -1,4 +1,5 @@
-//! Builds the traffic of one run from workloads: one stream of flows, classes, closed loops.
+//! Builds the traffic of one run from workloads: one stream of flows, traffic classes, and closed
+//! loops.
 
 use crate::workload::{Queries, Workload};
 use crate::{FlowSource, FlowSpec, ListSource, MergeSource, QueryNumbers, SourceError, renumber_queries};
@@ -62,7 +63,7 @@ pub struct LoopTraffic {
 }
 
 impl LoopTraffic {
-    /// A copy of the traffic with its state. `None` if the loop cannot be copied
+    /// Copies the traffic with its state. `None` if the loop cannot be copied
     /// ([`ClosedLoop::boxed_clone`]).
     #[must_use]
     pub fn try_clone(&self) -> Option<Self> {
@@ -91,7 +92,7 @@ pub struct ScheduleTraffic {
 }
 
 /// Network inside a server that is not simulated packet by packet. Each rank sends one transfer at
-/// a time at `rate`, receives one at a time at `rate`, and nothing else delays a transfer.
+/// a time at `rate`, receives one transfer at a time at `rate`, and nothing else delays a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScaleUp {
     /// Number of consecutive ranks that share a server.
@@ -115,18 +116,18 @@ pub trait ClosedLoop: fmt::Debug + Send {
     /// Number of connections between a thread and a server.
     fn connections(&self) -> u32;
 
-    /// Time of the first query of `thread`; `None` if the thread asks no query.
+    /// Time of the first query of `thread`; `None` if the thread sends no query.
     fn first(&mut self, thread: u32) -> Option<Time>;
 
-    /// Query that `thread` asks now; `None` when all queries have been asked and the thread ends.
+    /// Query that `thread` sends now; `None` if all queries are sent, so that the thread ends.
     fn ask(&mut self, thread: u32) -> Option<LoopQuery>;
 
     /// Time of the next query of `thread`, whose last answer was complete at `now`; `None`
     /// after its last query.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
 
-    /// A copy of the loop with its state, for a simulation that is forked.
-    /// `None`: the loop cannot be copied, and forks are refused.
+    /// Copies the loop with its state, for a simulation that is forked. `None`: the loop cannot be
+    /// copied, and forks are refused.
     fn boxed_clone(&self) -> Option<Box<dyn ClosedLoop>> {
         None
     }
@@ -216,8 +217,8 @@ struct Parts {
     listed_queries: BTreeMap<u32, u32>,
     /// Smallest number above the numbers of all listed queries.
     query_base: u32,
-    /// Number of workloads that take query numbers. `asked` counts the workloads that have
-    /// taken their numbers.
+    /// Number of workloads that take query numbers. `asked` is the number of workloads that have
+    /// already taken theirs.
     askers: u32,
     asked: u32,
 }

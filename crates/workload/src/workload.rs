@@ -14,7 +14,7 @@ use std::fmt;
 /// Each run starts the workload again. The workload then makes all draws that depend on the seed,
 /// from [`TrafficBuilder::seed`] and [`TrafficBuilder::label`].
 pub trait Workload: Any + fmt::Debug + Send + Sync {
-    /// Hands all traffic of a run to the builder `traffic`.
+    /// Adds all traffic of the workload in a run to the builder `traffic`.
     ///
     /// # Errors
     /// If the workload's sources cannot be built for this run.
@@ -46,8 +46,8 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Number of listed flows in memory; a flow takes [`FLOW_BYTES`](crate::FLOW_BYTES). A run
-    /// stores as many flows again.
+    /// Number of listed flows in memory; a flow takes [`FLOW_BYTES`](crate::FLOW_BYTES). Each run
+    /// stores a copy of these flows.
     fn listed_flows(&self) -> usize {
         0
     }

@@ -36,7 +36,7 @@ pub struct FlowList {
 /// | `conn_open_ns`, `open_ns` or `open_ps` | optional: time at which the connection opens; with the flow if empty or equal to the start |
 /// | `data_path`, `ack_path` | optional: choices (0..=255) at the branching switches, first one first, separated by `/`; the topology's rule if empty |
 ///
-/// Other columns are ignored and reported. Lines that begin with `#` are comments.
+/// The reader ignores and reports other columns. Lines that begin with `#` are comments.
 ///
 /// `hosts` is the number of hosts of the topology, and `host_names` are their names. The list of
 /// names may be empty if hosts have only numbers. The content decides whether a file is gzipped,

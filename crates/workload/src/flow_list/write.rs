@@ -29,7 +29,7 @@ pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> R
     let written = write_file(partial, path.extension().is_some_and(|ext| ext == "gz"), flows, classes)
         .and_then(|()| fs::rename(partial, path));
     written.map_err(|cause| {
-        // The first error is reported; the partial file may already be gone.
+        // The function reports the first error, not a later error about removing the partial file.
         let _ = fs::remove_file(partial);
         FlowListError::Io { path: path.to_owned(), cause }
     })

@@ -52,7 +52,7 @@ static BURST: TableInfo = TableInfo {
 
 #[derive(Debug)]
 struct Bursts {
-    /// Flows of the workload, ordered by start, with class 0.
+    /// Flows of the listed bursts, ordered by start, with class 0.
     flows: Vec<FlowSpec>,
 }
 

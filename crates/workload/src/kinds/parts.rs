@@ -98,7 +98,7 @@ pub(super) fn paced(carrier: &Carrier, place: ParamPlace) -> Result<&Carrier, Fa
         .into())
 }
 
-/// Builds a kind of burst over a transport; the class of the burst is not known yet.
+/// Builds a kind of burst over a transport. The caller sets the class of the burst later.
 pub(super) fn burst_kind(carrier: &Carrier, weight: f64, on: Durations) -> BurstKind {
     BurstKind {
         class: 0,

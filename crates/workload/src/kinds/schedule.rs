@@ -57,7 +57,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(ScheduleFile { file: name, execution: Execution::new(schedule, hosts, params, context)? }))
 }
 
-/// Takes the schedule of a file of another simulator, which must have a host for every rank.
+/// Returns the schedule in a file of another simulator. The network must have a host for every
+/// rank.
 fn foreign_schedule(foreign: ForeignFile, hosts: usize) -> Result<Schedule, Faults> {
     let refuse = |problem: &str, help: &str| {
         Err(Fault::new("file", format!("{}: {problem}", foreign.format), "this file").help(help).into())

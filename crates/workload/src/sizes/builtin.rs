@@ -12,7 +12,8 @@ pub struct BuiltinSizes {
     pub summary: &'static str,
     /// Publication or file with the points of the distribution.
     pub source: &'static str,
-    /// Points of the cumulative distribution: `(bytes, cumulative probability)`, linear in between.
+    /// Points of the cumulative distribution: `(bytes, cumulative probability)`, linear between the
+    /// points.
     pub points: &'static [(f64, f64)],
 }
 

@@ -74,8 +74,9 @@ pub struct AddressBook<'a> {
 }
 
 impl<'a> AddressBook<'a> {
-    /// Creates the mapping from host names, rules, and the treatment of other addresses. Of several
-    /// matching rules the narrowest counts. Among equally narrow rules the first counts.
+    /// Creates the mapping from host names, rules, and the treatment of other addresses. If several
+    /// rules match an address, the rule with the narrowest range applies. Among equally narrow
+    /// rules the first rule applies.
     ///
     /// # Panics
     /// If the list of hosts is empty.

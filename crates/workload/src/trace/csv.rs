@@ -21,8 +21,8 @@ struct Columns {
 }
 
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends. The reader adds an end to the last line, unless
-    // the line is empty.
+    // The line number is the number of line ends so far. The reader adds an end to the last line,
+    // unless this line is empty.
     let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
         .comment(Some(b'#'))
@@ -47,8 +47,8 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     let (mut trace, mut record) = (RawTrace { ignored_columns, ..RawTrace::default() }, StringRecord::new());
     loop {
         let read = reader.read_record(&mut record);
-        // The position of a record is the start of its search, before comments. The position of the
-        // reader is after the record.
+        // The position of a record is before preceding comments. The position of the reader is
+        // after the record.
         let line = reader.position().line().saturating_sub(1).max(2);
         match read {
             Ok(true) => {}

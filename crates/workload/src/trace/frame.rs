@@ -32,9 +32,10 @@ pub(super) enum Link {
     Ip,
     /// The header is four bytes with the address family: BSD's loopback.
     Loopback,
-    /// The header is the one that the Linux kernel generates for all interfaces (`tcpdump -i any`).
+    /// The header comes from the Linux kernel, which generates it in captures of all interfaces
+    /// (`tcpdump -i any`).
     Cooked,
-    /// The header is the newer version of the Linux kernel's header.
+    /// The header is version 2 of the Linux kernel's header for captures of all interfaces.
     Cooked2,
 }
 
@@ -67,7 +68,7 @@ impl Link {
     /// Parses a packet that was `length` bytes long and of which `bytes` were captured.
     pub(super) fn parse(self, bytes: &[u8], length: u32) -> Parse {
         let kind = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
-        // Parses a packet after a header that never was on a wire.
+        // Parses a packet after a header that exists only in the capture.
         let after = |header: u32, device: Option<u16>, protocol: Option<u16>| {
             let is_ethernet = device.is_some_and(|device| ETHERNET_DEVICES.contains(&device));
             let on_the_wire = if is_ethernet { ETHERNET_BYTES } else { 0 };
@@ -196,7 +197,7 @@ mod tests {
         }
         assert_eq!(parsed(0, &[2, 0, 0, 0], &ip), expected(5, 1_020));
         assert_eq!(parsed(108, &[0, 0, 0, 2], &ip), expected(5, 1_020));
-        // The kernel's header was on no wire, unlike the Ethernet header.
+        // The kernel's header exists only in the capture, unlike the Ethernet header.
         assert_eq!(parsed(113, &cooked(1), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(772), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(512), &ip), expected(5, 1_020));

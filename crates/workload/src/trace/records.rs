@@ -1,7 +1,7 @@
 //! Reader of capture records: classic pcap and pcapng, in either byte order.
 //!
-//! A small reader replaces a library. The library pcap-file 2.0 demands `opt_endofopt`, which the
-//! format makes optional, and returns no packet of a file whose end is missing.
+//! This small reader replaces a library. The library pcap-file 2.0 demands `opt_endofopt`, which
+//! the format makes optional, and returns no packet of a file whose end is missing.
 
 use std::io::{self, Read};
 
@@ -246,7 +246,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Fills `buffer` with bytes of the capture, or returns how the file ends before.
+    /// Fills `buffer` with bytes of the capture, or returns the reason why the file ends earlier.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Stop> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -355,8 +355,8 @@ impl Interface {
         } else {
             1_i128.checked_shl(exponent).filter(|parts| *parts > 0)
         };
-        // Time units have 64 bits, so their product with a second fits. An absurd
-        // resolution gives time zero.
+        // Time units have 64 bits, so their product with a second fits 128 bits. A resolution
+        // beyond 64 bits gives time zero.
         let since = parts.map_or(0, |parts| i128::from(units) * SECOND / parts);
         i128::from(self.offset) * SECOND + since
     }

@@ -1,5 +1,5 @@
-//! The reader accepts captures of other tools, links and machines, and refuses broken captures
-//! with the right place.
+//! Tests that the reader accepts captures of other tools, links and machines, and that errors about
+//! broken captures have the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
