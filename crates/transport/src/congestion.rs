@@ -123,23 +123,24 @@ bufferlab_params::entry! {
         pub uses_ecn: bool,
         /// Whether every switch on the path must report its queue to the control ([`HopReport`]).
         pub wants_telemetry: bool,
-        /// Whether the control alone sets the window. Then losses change the window
-        /// only as the control decides, and no proportional rate reduction takes place.
-        /// After a timeout the window is still one segment until the next ACK.
+        /// Whether the control alone sets the window. Then only the control changes the window
+        /// after a loss, and no proportional rate reduction takes place. After a timeout the window
+        /// is still one segment until the next ACK.
         pub owns_window: bool,
         /// Whether a flow by default begins with one bandwidth-delay product of data in flight.
         pub starts_at_line_rate: bool,
         /// Whether the control needs the notifications of queue pairs.
         /// Queue pairs accept every control that sets its window.
         pub rdma_only: bool,
-        /// The constructor of the control. `Params` is complete and every value is in its domain.
+        /// Constructor of the control. The parameters are complete, and every value is in its
+        /// domain.
         pub build: ControlConstructor,
     }
 }
 
 impl CongestionControlInfo {
-    /// Base of a custom entry: no names, texts, parameters or special needs.
-    /// The control reacts to losses like NewReno.
+    /// Base for a custom registry entry, without names, texts, parameters or special needs. The
+    /// control reacts to losses like NewReno.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -168,7 +169,7 @@ impl CongestionControlInfo {
         Ok(ConfiguredControl { info: self, start: Arc::new((self.build)(params, config)?) })
     }
 
-    /// The control with the values that are `given`, and with the defaults of `profile` for all
+    /// Configures the control with the `given` values, and with the defaults of `profile` for all
     /// other parameters ([`Self::configure`]).
     ///
     /// # Errors
@@ -223,7 +224,7 @@ pub struct Window {
     pub pacing_gap: Time,
 }
 
-/// Information that an ACK has for a congestion control.
+/// Information about an ACK for a congestion control.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent<'a> {
     /// Time at which the ACK arrived at the sender.
@@ -282,10 +283,10 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// Updates the window after an ACK. The control must respect [`AckEvent::may_grow`].
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>);
 
-    /// Reduces the flow's rate at `now`, with `flight` segments in the network,
-    /// by setting the slow-start threshold.
-    /// The caller sets the window as the recovery demands, unless the control sets the window.
-    /// Controls that react to queues, rates or delays may leave losses to the recovery.
+    /// Reduces the flow's rate at `now`, with `flight` segments in the network, by setting the
+    /// slow-start threshold. The caller then sets the window by the rules of the recovery, unless
+    /// the control sets the window. Controls that react to queues, rates or delays may ignore
+    /// losses, because the recovery handles them.
     fn on_congestion(
         &mut self,
         _config: &TcpConfig,
@@ -303,9 +304,9 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// it sends a packet of `bytes` on the wire.
     fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
 
-    /// Starts another message on the connection after an `idle` time.
-    /// The message's segments count from 0. State about the path stays,
-    /// state about segments is reset, and idle time does not count as time in which a window grew.
+    /// Starts another message on the connection after an `idle` time. The message's segments count
+    /// from 0. The control keeps its state about the path and resets its state about segments. Idle
+    /// time does not count as time in which the window grew.
     fn begin_message(&mut self, _idle: Time) {}
 
     /// Reports internal state for plots and tests: estimates, rates.
@@ -369,7 +370,7 @@ pub enum CongestionControl {
     NewReno(NewReno),
     /// State of the control DCTCP.
     Dctcp(Dctcp),
-    /// State of a control that has no separate variant here.
+    /// State of any other control, built in or custom.
     Boxed(Box<dyn Controller>),
 }
 

@@ -94,7 +94,8 @@ pub struct TcpConfig {
     /// Whether a recovery reduces the window in proportion to delivery (RFC 6937). Otherwise the
     /// sender stops until the pipe has drained (RFC 6675).
     pub proportional_rate_reduction: bool,
-    /// Segments that a recovery repeats when no segment is certainly lost and no segment is new.
+    /// Segments that a recovery repeats when no segment is certainly lost and the flow has no new
+    /// segment.
     pub last_resort: LastResort,
     /// Effect of marks and losses on the state of a sender.
     pub states: CongestionStates,
@@ -118,7 +119,7 @@ pub struct TcpConfig {
     /// Bytes of a full segment in windows: its size on the wire.
     /// For simulators that count payload: its payload.
     pub segment_wire_bytes: u32,
-    /// Bytes that the pace counts for each full segment in addition.
+    /// Additional bytes per full segment that the pace counts.
     pub uncounted_wire_bytes: u32,
     /// Whether a segment must fit completely into a window that a
     /// rate sets ([`CongestionStates::Ns3`]).
@@ -135,9 +136,9 @@ pub enum LastResort {
     /// NextSeg rule 3).
     #[default]
     BelowHighestSack,
-    /// The recovery repeats every segment that is neither SACKed nor sent again,
-    /// including the last segments, as ns-3 reads that rule. So the recovery repairs losses at the
-    /// end of a flow before the timer expires, but sends spurious retransmissions.
+    /// The recovery repeats every segment that is neither SACKed nor sent again, including the last
+    /// segments, as ns-3 interprets NextSeg rule 3. So the recovery repairs losses at the end of a
+    /// flow before the timer expires, but sends spurious retransmissions.
     Everything,
 }
 

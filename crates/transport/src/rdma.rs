@@ -40,13 +40,13 @@ pub struct RdmaConfig {
     pub ack_every: u32,
     /// Longest time for which a receiver delays a coalesced ACK.
     pub delayed_ack_timeout: Time,
-    /// Time after which go-back-N repeats the negative acknowledgement of a gap,
-    /// when a segment beyond the gap arrives. [`Time::MAX`]: one negative acknowledgement per gap.
+    /// Least time between two negative acknowledgements of one gap with go-back-N. A segment beyond
+    /// the gap triggers the repetition. [`Time::MAX`]: one negative acknowledgement per gap.
     pub nack_interval: Time,
     /// Way in which the receiver reports congestion marks.
     pub notification: Notification,
-    /// Whether a segment that had to wait at the NIC delays later segments.
-    /// If false, the sender catches up, by at most one gap.
+    /// Whether a segment that had to wait at the NIC delays later segments. If false, the sender
+    /// makes up for the delay, by at most one gap between segments.
     pub strict_pace: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Receiving end of a TCP flow: reassembly, acknowledgements, ECN echo.
+//! Receiver of a TCP flow: reassembly, acknowledgements, ECN echo.
 
 use crate::ranges::Ranges;
 use crate::{Ack, CongestionStates, TcpConfig};
@@ -44,8 +44,8 @@ impl Receiver {
         self.total = total;
     }
 
-    /// Handles segment `seq`, sent at `sent`, `marked` or not. Returns the ACK to send now, if any.
-    /// After a call, callers read [`Self::deadline`].
+    /// Handles the arrival of segment `seq`, sent at `sent`, with or without a mark (`marked`).
+    /// Returns the ACK to send now, if any. After a call, callers read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn handle_data(

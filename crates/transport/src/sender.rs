@@ -91,7 +91,8 @@ pub struct Sender {
     backoff: u8,
     /// Whether an ACK of an earlier message has announced the receiver's window.
     window_is_known: bool,
-    /// Segments of the current burst that the NIC has yet to send, at any window.
+    /// Number of segments of the current burst that the NIC still sends, even if the window becomes
+    /// smaller.
     burst_left: u16,
     window: Window,
     /// Time before which a paced sender sends no segment.
@@ -210,7 +211,7 @@ impl Sender {
         if self.next_send_at <= now { Time::MAX } else { self.wake_of_pace(config) }
     }
 
-    /// Time [`Self::wake_at`] of a sender whose pace may be the limit.
+    /// Computes [`Self::wake_at`] for a sender whose pace may be the limit.
     #[inline(never)] // Most senders have no pace.
     fn wake_of_pace(&self, config: &TcpConfig) -> Time {
         if self.burst_left > 0 || !self.could_send(config) { Time::MAX } else { self.next_send_at }
@@ -225,8 +226,8 @@ impl Sender {
         self.could_send_otherwise(config)
     }
 
-    /// Condition [`Self::could_send`] without assumptions:
-    /// after a loss, with bursts, during a handshake.
+    /// Complete form of the condition [`Self::could_send`], for senders after a loss, with bursts
+    /// or during a handshake.
     #[inline(never)] // Rare.
     fn could_send_otherwise(&self, config: &TcpConfig) -> bool {
         match self.phase {
@@ -347,7 +348,8 @@ impl Sender {
         Time(timeout.0.saturating_mul(1 << self.backoff.min(30)).min(config.max_rto.0))
     }
 
-    /// Opens the connection. Handles the SYN-ACK that echoes `echo`. A duplicate has no effect.
+    /// Opens the connection after the SYN-ACK that echoes `echo`. A duplicate SYN-ACK has no
+    /// effect.
     pub fn handle_syn_ack(&mut self, now: Time, echo: Time) {
         if self.phase == Phase::Opening {
             self.phase = Phase::Open;
@@ -430,7 +432,7 @@ impl Sender {
         self.congestion.on_ack(config, &mut self.window, &event);
     }
 
-    /// Sets the window as a recovery demands, unless the congestion control sets the window.
+    /// Sets the window by the rules of a recovery, unless the congestion control sets the window.
     #[inline]
     fn set_window(&mut self, size: f64) {
         if !self.control_owns_window {

@@ -37,7 +37,7 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |_, _| CongestionControl::boxed(Cubic::new(hystart))))
 }
 
-/// Constant C of RFC 9438 section 5 (segments per s³), and its constant β.
+/// Constants C (segments per s³) and β of RFC 9438 section 5.
 const SCALE: f64 = 0.4;
 const DECREASE: f64 = 0.7;
 /// Constant α_cubic = 3 (1 − β)/(1 + β). With this constant, the Reno-friendly window equals
@@ -204,7 +204,8 @@ impl Controller for Cubic {
             // After a timeout, ns-3 resets all state (CubicReset).
             (self.plateau, self.prior) = (0.0, 0.0);
         }
-        // Section 4.6 uses the flight after a loss, as RFC 5681 does, and ns-3 uses the window.
+        // After a loss, section 4.6 reduces the flight size, as RFC 5681 does, and ns-3 reduces the
+        // window.
         let base =
             if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base * DECREASE).max(2.0);

@@ -149,7 +149,7 @@ bufferlab_params::choices! {
 }
 
 impl DcqcnSet {
-    /// Parameters of the set for a host of this line rate.
+    /// Parameters of the published set for a host of this line rate.
     #[must_use]
     pub fn parameters(self, line_rate: BitRate) -> DcqcnParameters {
         match self {
@@ -407,7 +407,8 @@ impl State {
         self.increase_due = at + p.increase_interval;
     }
 
-    /// Applies an increase by timer or byte counter. The caller then raises the stage.
+    /// Applies an increase by timer or byte counter. The caller then increments the stage of the
+    /// timer or counter.
     fn increase(&mut self, p: &DcqcnParameters, config: &TcpConfig) {
         let (timer, bytes) = (self.timer_stage, self.byte_stage);
         let (most, least) =

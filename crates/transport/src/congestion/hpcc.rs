@@ -83,7 +83,8 @@ pub struct Hpcc {
 impl Hpcc {
     fn new(law: Law, config: &TcpConfig, window: &mut Window) -> Self {
         let reference = rate::begin(config, window);
-        // A flow starts at line rate, so its link counts as full until reports arrive.
+        // A flow starts at line rate, so its link counts as fully utilised before the first
+        // reports.
         Self { law, utilisation: 1.0, reference, stage: 0, renewed_at: 0, last: LastReports::default() }
     }
 

@@ -28,8 +28,8 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     window.size = match config.states {
         // HPCC sends while fewer than W bytes are in flight, so the last segment may exceed W.
         CongestionStates::Rfc => size.ceil().max(1.0),
-        // TCP of ns-3 sends a segment only if the whole segment fits.
-        // RDMA of ns-3 sends as HPCC does.
+        // TCP of ns-3 sends a segment only if the whole segment fits. RDMA of ns-3 sends while
+        // fewer than W bytes are in flight, as HPCC does.
         CongestionStates::Ns3 if config.whole_segments => size.floor().max(1.0),
         CongestionStates::Ns3 => size.ceil().max(1.0),
     };

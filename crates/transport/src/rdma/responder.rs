@@ -1,4 +1,4 @@
-//! Receiving end of a message: order, acknowledgements, congestion notifications.
+//! Receiver of an RDMA message: order of segments, acknowledgements, congestion notifications.
 
 use super::{Notification, RdmaAck, RdmaConfig, Recovery, Response};
 use crate::ranges::Ranges;
@@ -38,7 +38,7 @@ impl Responder {
         }
     }
 
-    /// Handles segment `seq`, sent at `sent`, `marked` or not.
+    /// Handles the arrival of segment `seq`, sent at `sent`, with or without a mark (`marked`).
     /// After a call, callers read [`Self::deadline`].
     #[must_use]
     #[inline]

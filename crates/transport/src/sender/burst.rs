@@ -9,8 +9,8 @@
 //! * a full burst, or the whole rest of the message, leaves at once;
 //! * a third of the window leaves at once, too: a window too small for a full burst becomes three
 //!   bursts per round trip;
-//! * a burst never waits while nothing is in the network, nor after a loss: retransmissions leave
-//!   one by one.
+//! * a burst never waits while the network has no segment of the flow, nor after a loss:
+//!   retransmissions leave one by one.
 //!
 //! **Simplified**: Linux also bounds a burst by the data that a flow's pace sends within a
 //! millisecond, and stops waiting after half a round trip.

@@ -22,8 +22,8 @@ pub struct Connection {
 }
 
 impl Sender {
-    /// Takes the connection at `now`, when the message has been acknowledged.
-    /// The call moves the congestion control's state out of the sender, which has no work left.
+    /// Removes the connection from the sender at `now`, when the message has been acknowledged. The
+    /// connection then has the congestion control's state, and the sender has no work left.
     #[must_use]
     pub fn connection(&mut self, now: Time) -> Connection {
         debug_assert!(self.is_done(), "a connection carries one message at a time");

@@ -1,5 +1,4 @@
-//! Tests of the bursts that a sender with large send offload releases,
-//! and of how a closed or resumed sender sends.
+//! Tests of the bursts of a sender with large send offload, and of closed and resumed senders.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, Sender, TcpConfig};

@@ -79,7 +79,8 @@ impl Flow {
         self.control.on_ack(&self.config, &mut self.window, &ack);
     }
 
-    /// Reacts to a loss or a mark as a sender does, and sets the window to the threshold.
+    /// Reports a loss or a mark to the control as a sender does, and sets the window to the
+    /// threshold.
     fn congestion(&mut self, event: CongestionEvent, flight: u32, at: Time) {
         self.control.on_congestion(&self.config, &mut self.window, event, flight, at);
         self.window.size = self.window.slow_start_threshold;

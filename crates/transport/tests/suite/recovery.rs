@@ -32,8 +32,8 @@ enum InFlight {
     Ack(Ack, HopReport),
 }
 
-/// Runs one flow over a link of 10 Gb/s and 80 us.
-/// `lose(n, segment)` decides about the n-th data packet and `lose_ack(n)` about the n-th ACK.
+/// Runs one flow over a link of 10 Gb/s and 80 us. `lose(n, segment)` returns whether the n-th data
+/// packet is lost, and `lose_ack(n)` whether the n-th ACK is lost.
 fn run(
     config: &TcpConfig,
     total: u32,

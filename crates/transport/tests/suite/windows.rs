@@ -1,4 +1,4 @@
-//! Tests of how windows grow, and when paced senders send.
+//! Tests of the growth of windows, and of the sending times of paced senders.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, CongestionStates, Sender, TcpConfig};
@@ -26,8 +26,8 @@ fn a_window_that_the_card_never_fills_does_not_grow() {
         let mut sender = sender(name, &config, 1_000);
         let mut now = Time::ZERO;
         for round in 0..10 {
-            // Other flows of the host also get turns, so this flow sends seven segments
-            // per round trip.
+            // Other flows of the host also send in turn, so this flow sends seven segments per
+            // round trip.
             send(&mut sender, &config, now, 7);
             now += Time::from_us(80);
             for n in 1..=7 {
