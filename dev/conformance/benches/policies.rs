@@ -12,10 +12,11 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::time::Instant;
 
 const PACKETS: usize = 400_000;
-/// Number of repetitions. The smallest time counts, because other processes only add to the time.
+/// Number of repetitions of the benchmark. The result is the smallest time, because other processes
+/// only add to the time.
 const REPETITIONS: usize = 5;
 
-/// A packet, and the port that sends a packet after its arrival.
+/// An arriving packet, and the port that sends a packet afterwards.
 struct Step {
     packet: Packet,
     port: u16,

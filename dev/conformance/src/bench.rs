@@ -29,7 +29,7 @@ pub struct Bench {
     now: Time,
     gap: Time,
     queues_per_port: u16,
-    /// Name and size of the stored packets, by queue, according to the device's answers.
+    /// Name and size of the stored packets, by queue, computed from the device's answers.
     content: Vec<VecDeque<(u32, u32)>>,
     paused: Vec<bool>,
     next_id: u32,
@@ -87,7 +87,8 @@ impl Bench {
                 let ingress_port = 0;
                 let id = self.next_id;
                 self.next_id += 1;
-                // Each queue cycles through four flows, which exercises policies with a flow table.
+                // The packets of each queue belong to four flows in turn, for policies with a flow
+                // table.
                 let flow = u32::from(queue) * 4 + id % 4;
                 let packet = Packet {
                     id,
@@ -192,8 +193,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Number of stored packets that the last operation evicted or expelled. Packets that due
-    /// timers removed before the operation are not included.
+    /// Number of stored packets that the last operation evicted or expelled. The number excludes
+    /// packets that expired timers removed before the operation.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.removed

@@ -1,5 +1,5 @@
-//! Statements of papers, each checked by a test that carries its number, and the tables that
-//! list the findings.
+//! Claims of papers, each with a test whose name has the number of the claim, and tables of the
+//! findings.
 //!
 //! [`claims!`](crate::claims!) declares a list of claims. Each claim gets a test, and an entry with
 //! the paper's statement, the published verdict and the check. A claim that *fails* is neither
@@ -24,7 +24,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Word for the verdict in the table of findings.
+    /// Word for the verdict on a claim in the table of findings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

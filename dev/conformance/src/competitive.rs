@@ -139,7 +139,7 @@ pub struct TimedPacket {
     pub flow: u32,
 }
 
-/// Arrivals with times and sizes; ports send at their rate.
+/// Arriving packets with times and sizes, at a switch whose ports send at their rates.
 #[derive(Clone, Debug)]
 pub struct Timed {
     /// Configuration of the switch at which the packets arrive.
@@ -158,8 +158,8 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Advances time, with due timers and ends of transmissions. If several events are at one time,
-    /// timers come first, then the ports by number.
+    /// Advances time, and handles expired timers and ends of transmissions. At one instant, timers
+    /// precede transmissions, which are handled in the order of ports.
     fn advance(&mut self, to: Time) {
         loop {
             let port =
@@ -260,7 +260,7 @@ impl Slotted {
         self.slots.iter().map(Vec::len).sum()
     }
 
-    /// Creates a unit packet with this number for a port.
+    /// Creates the unit packet with the given number for a port.
     #[must_use]
     pub fn packet(id: u32, port: u16) -> Packet {
         Packet { id, header: Header::new(UNIT as u32), egress_port: port, ..Packet::default() }
@@ -271,7 +271,7 @@ impl Slotted {
     /// packets on arrival.
     ///
     /// # Panics
-    /// If buffer and ports allow more than a million different states: the search is
+    /// If buffer and ports allow more than a million different states, because the search is only
     /// for tiny instances.
     #[must_use]
     pub fn optimum(&self) -> u64 {
@@ -318,7 +318,7 @@ impl Arrivals for Slotted {
     fn run(&self, device: &mut dyn Device) -> Fates {
         let mut fates = Fates::new(self.packets());
         let mut id = 0;
-        // The buffer has at most B packets, so B further slots empty the buffer.
+        // The buffer stores at most B packets, so B further slots empty the buffer.
         let drain = std::iter::repeat_n(&[] as &[u16], self.capacity_packets as usize);
         for (slot, ports) in self.slots.iter().map(Vec::as_slice).chain(drain).enumerate() {
             catch_up(device, Self::arrival_time(slot));

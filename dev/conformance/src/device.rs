@@ -25,8 +25,8 @@ pub trait Device {
     /// Handles the timers that are due, at the time given by [`Self::poll_timeout`].
     fn handle_timeout(&mut self, now: Time);
 
-    /// Returns queue and name of the packets that were removed without being sent
-    /// since the last call.
+    /// Returns queue and name of the packets that the device removed without sending since the last
+    /// call.
     fn take_removed(&mut self) -> Vec<(QueueId, u32)>;
 
     /// Length of a queue according to the ledger (bytes).
@@ -39,7 +39,7 @@ pub trait Device {
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
     /// Returns the policy's internal state for a queue, as names and values. A device without
-    /// probes fails vectors that have `probes`.
+    /// probes fails vectors with the key `probes`.
     fn probes(&self, _queue: QueueId) -> Vec<(String, f64)> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Claims that hold for every policy; each claim is one function.
+//! Claims that must hold for every policy. Each claim is checked by one function.
 
 use crate::bench::{Bench, Outcome};
 use crate::script::{Operation, Script};
@@ -44,7 +44,7 @@ pub const PROPERTIES: &[Property] = &[
 ];
 
 /// Index of the operation at which a check failed, and the reason. An index equal to the number of
-/// operations means: after the last operation.
+/// operations means that the check failed after the last operation.
 pub type Failure = (usize, String);
 
 /// A violated claim, with a script that shows the violation.
@@ -112,8 +112,9 @@ fn replay(
     Ok(bench)
 }
 
-/// Checks that the buffer never stores more than its capacity, and that the policy never requests
-/// the impossible. Impossible are space that does not exist, and an eviction from an empty queue.
+/// Checks that the buffer never stores more than its capacity, and that the policy makes no
+/// impossible request. Impossible requests are for missing space, or for an eviction from an empty
+/// queue.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -284,8 +285,8 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let Operation::Arrive { queue, size, tags } = *operation else {
                 return bench.apply(operation).map(|_| ());
             };
-            // Handle due timers first: a timer might move the threshold between the
-            // query and the arrival.
+            // Expired timers are handled first, because a timer might move the threshold between
+            // the query and the arrival.
             bench.apply(&Operation::Wait(bufferlab_units::Time::ZERO))?;
             let id = QueueId(queue);
             let free = script.config.capacity - bench.queues().map(|q| bench.expected_bytes(q)).sum::<u64>();
@@ -383,10 +384,10 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
     .map(|_| ())
 }
 
-/// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed
-/// thresholds and rounded alphas. The chip stores a packet that fits in its queue's reserve,
-/// and no port exceeds its limit. The policy never requests the impossible, and the ledger is
-/// correct after every operation.
+/// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed thresholds and
+/// rounded alphas. The chip stores a packet that fits in its queue's reserve, and no port exceeds
+/// its limit. The policy makes no impossible request, and the ledger is correct after every
+/// operation.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -432,8 +433,8 @@ fn on_a_chip(script: &Script) -> Script {
     let packet = u64::from(whole(script.config.max_packet as u32));
     let reserves = Reserves { queue: packet * (seed % 2), port: packet / 2 * (seed % 5 / 2) };
     let set_aside = reserves.total(script.config.port_rates.len(), script.config.queues_per_port);
-    // Keep the number of packets that fit in the policy's part of the buffer, so that every policy
-    // can still be built.
+    // The chip keeps the number of packets that fit in the policy's part of the buffer, so that
+    // every policy can be built.
     let scaled = (script.config.capacity * packet).div_ceil(script.config.max_packet);
     chip.config.capacity = scaled + set_aside;
     chip.config.max_packet = packet;

@@ -19,7 +19,7 @@ pub struct Effort {
     pub random_seeds: Range<u64>,
 }
 
-/// The default is the effort that every registered policy must pass.
+/// The default is the effort of the tests that every registered policy must pass.
 impl Default for Effort {
     fn default() -> Self {
         Self { exhaustive_length: 6, random_seeds: 0..40 }
@@ -146,11 +146,12 @@ pub struct Check {
 pub enum Finding {
     /// The check found no violation of the claim.
     Holds,
-    /// The policy does not make the claim, for the given reason.
+    /// The policy does not make the claim, for the given reason, so the suite does not check the
+    /// claim.
     NotClaimed(&'static str),
     /// The claim fails: the violation has the shortest script that was found.
     Fails(Box<Violation>),
-    /// A vector has another result than expected, or cannot be run.
+    /// A golden vector has another result than expected, or cannot be run.
     Differs(String),
 }
 
@@ -188,7 +189,7 @@ impl Check {
 pub struct Report {
     /// Name of the tested policy or device.
     pub subject: String,
-    /// Checks in the order of [`PROPERTIES`], then the vectors.
+    /// Checks of the properties in the order of [`PROPERTIES`], then checks of the golden vectors.
     pub checks: Vec<Check>,
 }
 

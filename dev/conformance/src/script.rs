@@ -86,8 +86,8 @@ impl Script {
         let (ports, queues) = (1 + draw(32) as usize, 1 + draw(8) as usize);
         let rates = (0..ports).map(|_| BitRate::gbps([10, 25, 100][draw(3) as usize])).collect();
         let max_packet = [64, 1_500, 9_216][draw(3) as usize];
-        // The buffer has space for one to nine packets per queue on average, so that all
-        // limits are reached.
+        // The buffer has space for one to nine packets per queue on average, so that random scripts
+        // reach all limits.
         let capacity = max_packet * (ports * queues) as u64 * (1 + draw(8)) + draw(10_000);
         let scheduler = match draw(3) {
             0 => Scheduler::fifo(queues),
@@ -102,7 +102,7 @@ impl Script {
             ..SwitchConfig::new(capacity, rates)
         };
         let total = (ports * queues) as u64;
-        // Traffic prefers the first few queues. So typically, a few queues are congested and the
+        // Most packets go to the first few queues. So typically, a few queues are congested and all
         // other queues are idle.
         let busy = 1 + draw(total);
         let mut operations = Vec::with_capacity(length);

@@ -1,4 +1,4 @@
-//! The subject of a test: how to build a device, and the claims of the device.
+//! Subject of a test: a function that builds a device, and the claims that the device makes.
 
 use crate::device::{Device, SwitchDevice};
 use bufferlab_core::{

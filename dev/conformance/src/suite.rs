@@ -17,8 +17,8 @@ pub fn check_script(subject: &Subject, script: &Script) -> Result<(), Violation>
     PROPERTIES.iter().try_for_each(|property| check_one(subject, property, script))
 }
 
-/// Checks one property on one script. A panic of the device counts as a violation, so that
-/// its script is shown.
+/// Checks one property on one script. A panic of the device counts as a violation, so that the
+/// report shows the script.
 pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
     let result = catch_unwind(AssertUnwindSafe(|| (property.check)(subject, script)));
     let (at, what) = match result {

@@ -114,7 +114,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum ReceiverInput {
     None,
-    /// A data segment arrives: its number, time of sending and mark.
+    /// A data segment arrives, with its number, sending time and mark.
     Data(u32, Option<Time>, bool),
     Timeout,
 }

@@ -59,7 +59,8 @@ pub enum VectorEvent {
         tags: Tags,
         /// Number of the arriving packet's flow.
         flow: u32,
-        /// ECN state of the packet. `None` is capable if the case marks packets.
+        /// ECN state of the arriving packet. With `None`, the packet is ECN-capable if the case
+        /// marks packets.
         ecn: Option<Ecn>,
     },
     /// A port of the switch sends a packet.
@@ -333,12 +334,12 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
     Ok(SwitchConfig { marker, classifier, ..config })
 }
 
-/// Checks that an index is below the number `count` of existing things.
+/// Checks that an index is below `count`, the number of ports or queues.
 fn existing(what: &str, index: u16, count: usize) -> Result<u16, String> {
     if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
 }
 
-/// Converts the event of a step from the file's text.
+/// Converts the text of a step in the file to an event.
 fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<VectorEvent, String> {
     let (tags, flow) = (tags(&written.tags)?, written.flow);
     let ecn = written.ecn.as_deref().map(ecn).transpose()?;
@@ -405,7 +406,8 @@ fn resolve_step(line: usize, mut written: StepText, ports: usize, queues: usize)
     for &queue in written.evicts.iter().flatten() {
         existing("queue", queue, queues)?;
     }
-    // With an evicting policy, a fill would need a long list of evictions.
+    // For a policy that evicts packets, a `fill` step would need a long list of evictions. So a
+    // `fill` step without the key `evicts` checks no evictions.
     let evicts = match event {
         VectorEvent::Fill { .. } => written.evicts,
         _ => Some(written.evicts.unwrap_or_default()),

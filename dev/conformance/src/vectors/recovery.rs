@@ -57,7 +57,7 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Tolerance of windows and thresholds, which are floats here and exact in the RFCs.
+/// Tolerance of windows and thresholds, which bufferlab computes with floating-point numbers.
 const TOLERANCE: f64 = 1e-9;
 
 /// A TCP sender in any implementation. The methods mirror [`Sender`], whose
@@ -153,7 +153,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum RecoveryInput {
     None,
-    /// A sequence of ACKs arrives: first and last cumulative ACK, SACK block, mark,
+    /// A sequence of ACKs arrives, with first and last cumulative ACK, SACK block, mark, and
     /// round-trip time.
     Acks(u32, u32, (u32, u32), bool, Time),
     /// A SYN-ACK arrives, with its round-trip time.
@@ -276,7 +276,7 @@ impl StepText {
     }
 }
 
-/// Every phase of a sender, with its name in files.
+/// Every phase of a TCP sender, with the name of the phase in vector files.
 const PHASES: [(&str, Phase); 6] = [
     ("closed", Phase::Closed),
     ("opening", Phase::Opening),

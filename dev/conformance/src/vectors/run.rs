@@ -107,8 +107,8 @@ impl Runner<'_> {
         self.compare(step)
     }
 
-    /// Spreads departures and arrivals evenly over the round. If all departures were first, the
-    /// first queues of the list would take the freed space.
+    /// Spreads departures and arrivals evenly over the round. If all departures came first, the
+    /// first queues of the list would get all freed space.
     fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {

@@ -50,7 +50,7 @@ use toml::Spanned;
 
 /// Interface of a PFC watchdog of one queue, in any implementation.
 pub trait Watchdog {
-    /// Polls the queue and returns a begin or end of a storm.
+    /// Polls the queue and returns whether a storm begins or ends at this poll.
     fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange>;
 
     /// Resets the watchdog, because the queue's link has gone down.
@@ -147,7 +147,7 @@ fn time(text: &str) -> Result<Time, String> {
     parse_time(text).ok_or_else(|| format!("\"{text}\"; expected a time such as \"100 us\""))
 }
 
-/// Converts the word `no` or `yes` of a file to a flag.
+/// Converts one of two words in a vector file to false or true.
 fn word(found: Option<&str>, no: &str, yes: &str) -> Result<Option<bool>, String> {
     match found {
         None => Ok(None),

@@ -14,7 +14,7 @@ fn caught(subject: &Subject) -> Box<Violation> {
     Box::new(large.or(small).unwrap_or_else(|| panic!("{} was not caught", subject.name())))
 }
 
-/// Whether a claim fails for `subject`, possibly among other claims.
+/// Whether the given claim fails for `subject`. Other claims may fail, too.
 fn breaks(subject: &Subject, claim: &str) -> bool {
     let property = PROPERTIES.iter().find(|property| property.claim == claim).expect("a claim");
     let scripts = (0..10).map(random_script);
@@ -126,7 +126,7 @@ fn a_policy_with_a_hidden_counter_is_caught() {
     assert!(breaks(&subject, "is deterministic"));
 }
 
-/// Wraps a policy and changes one of its answers to a wrong answer.
+/// Wraps a policy and replaces one of its answers by a wrong answer.
 #[derive(Debug)]
 struct Spoiled<P> {
     inner: P,

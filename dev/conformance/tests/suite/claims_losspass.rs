@@ -48,7 +48,7 @@ fn packet(priority: u8, size: u32) -> Packet {
     Packet { header: Header { size, priority, ..Header::default() }, ..Packet::default() }
 }
 
-/// Offers `count` packets at one time to a port that sends no packet, and returns the number
+/// Lets `count` packets arrive at one time for a port that sends no packet, and returns the number
 /// of stored packets.
 fn pour(switch: &mut Switch<Box<dyn Policy>>, priority: u8, count: u64) -> u64 {
     let stored = (0..count).filter(|_| {
@@ -131,7 +131,8 @@ fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl Fn
     switch.verify().is_ok()
 }
 
-/// Algorithm 1, line by line as printed except for the sign in line 4, with one counter per fate.
+/// Algorithm 1 as printed, except for the sign in line 4, with one counter each for stored, evicted
+/// and dropped packets.
 #[derive(Default)]
 struct Printed {
     small: VecDeque<u64>,
@@ -184,7 +185,8 @@ fn depth(steps: &[(&str, &[&str])]) -> usize {
     depths.iter().map(|(_, depth)| *depth).max().unwrap_or(0)
 }
 
-/// The arbiter's computation for a packet (section 4.1), in steps that fit into one clock cycle.
+/// Computation of LossPass's arbiter for a packet (section 4.1), in steps that fit into one clock
+/// cycle.
 const ARBITER: &[(&str, &[&str])] = &[
     ("sum of lengths + P.len <= B", &[]),
     ("V.len >= P.len", &[]),
@@ -298,9 +300,9 @@ fn absorbed_by_headroom(stored: u64) -> u64 {
     pour(&mut bench.switch, SMALL, 1_000)
 }
 
-/// Overloads a port with large packets, with bursts of small flows every 2 ms, for one end of
-/// eviction. Returns the p99 delay of small packets (us), the delivered part of the large stream
-/// and its longest delay (us).
+/// Overloads a port with large packets, with bursts of small flows every 2 ms, for eviction at one
+/// end of the queue. Returns the p99 delay of small packets (us), the delivered part of the large
+/// stream and its longest delay (us).
 fn evicting(end: &'static str) -> (f64, u64, f64) {
     let params = [static_port(PORT_BUFFER), vec![given("victim", ParamValue::Choice(end.into()))]].concat();
     let mut bench = bench("losspass", &params, PORT_BUFFER, 1);

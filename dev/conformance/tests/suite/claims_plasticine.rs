@@ -34,7 +34,7 @@ impl Figure {
             ..SwitchConfig::new(60 * PACKET, vec![LINE; ports]).with_queues(queues)
         };
         let alpha = ("alpha", ParamValue::RatioPerPriority(vec![2.0, 1.0].into()));
-        // Update N and gamma ten times per packet time of the figures.
+        // The policy updates N and gamma ten times per packet time of the figures.
         let prompt = ("update_interval", ParamValue::Time(Time::from_ns(80)));
         let groups = |high| ("high_priorities", ParamValue::Count(high));
         let (policy, params) = match scheme {
@@ -46,8 +46,8 @@ impl Figure {
         Self { bench, queues_per_port: queues as u16 }
     }
 
-    /// Sends `rate` packets per unit of time to `queue`, starting now. Sources are slightly out of
-    /// step, so that the order of simultaneous packets does not matter.
+    /// Sends `rate` packets per unit of time to `queue`, starting now. Sources start at slightly
+    /// different times, so that the order of simultaneous packets does not matter.
     fn load(&mut self, queue: u16, rate: u64) {
         let (port, priority) = (queue / self.queues_per_port, (queue % self.queues_per_port) as u8);
         let rate = BitRate(LINE.0 * rate);

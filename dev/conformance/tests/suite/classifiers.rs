@@ -1,4 +1,4 @@
-//! Classifiers follow their vectors, and the vectors catch wrong classifiers.
+//! Tests that classifiers follow their vectors, and that wrong classifiers fail the vectors.
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};

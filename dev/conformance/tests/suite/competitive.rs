@@ -1,5 +1,5 @@
-//! Policies against an offline optimum, on tiny instances of unit packets, and against
-//! Longest Queue Drop.
+//! Compares policies with an offline optimum, on tiny instances of unit packets, and with Longest
+//! Queue Drop.
 
 use bufferlab_conformance::competitive::{Arrivals, Fates, Slotted, Timed, TimedPacket, standings};
 use bufferlab_conformance::{Device, SwitchDevice};

@@ -1,4 +1,4 @@
-//! Every policy has a page in docs, and the page agrees with the registry.
+//! Tests that every policy has a page in docs, and that the page agrees with the registry.
 //!
 //! `cargo xtask generate` rewrites the generated blocks.
 

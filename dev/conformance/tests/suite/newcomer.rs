@@ -71,7 +71,7 @@ enum Instruction {
     Mistake { path: String, new: String, old: String, says: String },
 }
 
-/// Instruction of a page, with its block and its line in the page.
+/// Instruction of a page, with the block below the instruction and its line in the page.
 type Step = (usize, Instruction, String);
 
 /// A documentation page whose steps add a feature to bufferlab.
@@ -253,8 +253,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the files of a clone if all changes in this folder were committed, without this test:
-/// the copy need not copy itself.
+/// Returns the files that a clone would have if all changes in this folder were committed. This
+/// test is omitted, because the copy need not copy itself.
 fn repository() -> Files {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(root()).output().expect("git runs");
@@ -398,7 +398,7 @@ impl Copy {
         output
     }
 
-    /// Checks that a mistake in an added thing is found, and that the message names this thing.
+    /// Checks that a test detects a mistake in an added item, and that the message names this item.
     fn check_mistakes(&self, walk: &WalkThrough) {
         let (page, mut count) = (&walk.page, 0);
         for (at, what, block) in &walk.steps {
@@ -465,7 +465,7 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
             assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
         }
         let (files, lines) = match walk.subject.as_str() {
-            // The theory has no packets, so the replay of an answer is a file of another crate.
+            // A calculator has no packets, so the replay of its answer is a file in another crate.
             "a calculator" => (2, 4),
             // The four lines are the field, its column, and one line each that sets the value of
             // the field and of the column.

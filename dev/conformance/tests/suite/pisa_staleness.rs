@@ -75,7 +75,7 @@ fn weight(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> f64 {
     ALPHAS[usize::from(priority)] / (congested.max(1) * active.max(1)) as f64
 }
 
-/// Runs random open-loop arrivals and calls `look` before every arrival.
+/// Runs random open-loop traffic and calls `look` before every arrival.
 fn open_loop(
     switch: &mut Switch<Box<dyn Policy>>,
     slots: u64,

@@ -1,5 +1,5 @@
-//! TCP's sender and receiver follow the vectors of loss recovery, and the vectors catch
-//! wrong implementations.
+//! Tests that TCP's sender and receiver follow the vectors of loss recovery, and that wrong
+//! implementations fail the vectors.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -37,7 +37,7 @@ fn the_receiver_acknowledges_what_its_vectors_say() {
 /// Function that sets a wrong parameter of a TCP sender.
 type Spoil = fn(&mut TcpConfig);
 
-/// Returns the cases that a sender with falsified parameters fails.
+/// Returns the vector cases that a sender with wrong parameters fails.
 fn caught_with(spoil: Spoil) -> Vec<String> {
     let fails = |case: &SenderCase| {
         let mut other = case.clone();

@@ -106,7 +106,7 @@ fn subjects() -> Vec<Subject> {
     ));
     let occamy = find_policy("occamy").expect("registered");
     let alpha = |alpha: f64| ("alpha", ParamValue::RatioPerPriority(vec![alpha].into()));
-    // Small alphas cause many expulsions; a slow memory waits for its token bucket.
+    // Small alphas cause many expulsions. With a slow memory, expulsions wait for the token bucket.
     for rate in [100_000_000_000, 10_000_000] {
         let bucket = ("bucket_cells", ParamValue::Count(20));
         subjects.push(Subject::registered(
@@ -158,7 +158,8 @@ fn requested_subjects() -> Vec<Subject> {
     found
 }
 
-/// Creates a subject for `info`, with the claims of its scheme beyond or below the common ones.
+/// Creates a test subject for `info`, with all claims of the scheme that differ from the common
+/// claims.
 fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subject {
     let subject = Subject::registered(info, params);
     match info.name {
