@@ -6,8 +6,8 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{fmt, fs, io};
 
-/// A change of a file: position, number of replaced bytes, and replacement characters.
-/// A character is one byte, up to U+00FF. Positions beyond the end wrap around.
+/// A change of a file: position, number of replaced bytes, and replacement characters. A character
+/// is one byte, up to U+00FF. Positions beyond the end of the file wrap around.
 pub type Splice = (u64, u64, String);
 
 /// A fuzzing case: a base scenario and its changes, in order.
@@ -16,9 +16,9 @@ pub type Splice = (u64, u64, String);
 pub struct Case {
     /// Name of the base scenario that the case changes.
     pub base: String,
-    /// Changed keys of the scenario: dotted keys with their values as TOML.
+    /// Changed keys of the scenario: dotted keys, each with the new value as TOML.
     pub set: Vec<(String, String)>,
-    /// Changes of the file that the base reads, in order.
+    /// Changes of the input file that the base scenario reads, in order.
     #[serde(default)]
     pub splices: Vec<Splice>,
 }
@@ -86,8 +86,8 @@ impl Case {
     /// If the loader refuses the scenario.
     ///
     /// # Panics
-    /// If the base does not exist, which [`Self::from_toml`] excludes,
-    /// or the file cannot be written.
+    /// If the base scenario does not exist, which [`Self::from_toml`] excludes, or the file cannot
+    /// be written.
     pub fn load(&self, folder: &Path) -> Result<Loaded, LoadError> {
         let base = self.base();
         if let Some(file) = base.file {

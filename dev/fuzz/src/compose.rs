@@ -45,7 +45,7 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let (base, parsed) = (&BASES[index], &PARSED[index]);
     let mut set = ports(&mut dice, parsed);
     let is_override = dice.one_in(12);
-    // Set the parents of options first. A parent has a smaller number than its children.
+    // Parents of options are set first. A parent has a smaller number than its children.
     for choice in chosen.iter().map(|&option| &OPTIONS[option]) {
         for (key, value) in settings(&mut dice, choice, parsed) {
             match key.strip_prefix("switch.").filter(|_| is_override) {
@@ -174,12 +174,13 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
     vec![(choice.path.clone(), value)]
 }
 
-/// Start of the TOML table for a registry entry.
+/// Start of the TOML text of a table for a registry entry.
 fn head(key: &str, name: &str) -> String {
     format!("{{ {key} = \"{name}\"")
 }
 
-/// Keys of the base's table that belong neither to the entry nor to its parameters.
+/// Keys of the base scenario's table that belong neither to the registry entry nor to its
+/// parameters.
 fn kept(parsed: &Table, path: &str, tag: &str, keep: &[KeySpec]) -> Vec<String> {
     let below = |value: &Value, part: &str| match part.parse::<usize>() {
         Ok(index) => value.get(index).cloned(),

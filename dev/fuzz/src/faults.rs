@@ -1,5 +1,5 @@
-//! Runs the real program while the system fails. Faults are a failing call that creates, writes,
-//! reads, renames or removes a file, memory exhaustion, and kills at any moment.
+//! Runs the real program while the system fails. A fault is a failing system call on a file
+//! (create, write, read, rename, remove), memory exhaustion, or a kill at any moment.
 //!
 //! After every fault, the exit code must be right and earlier results complete.
 //! Partial results must never be taken for finished results.
@@ -31,8 +31,8 @@ pub struct Faults {
     pub time: Duration,
     /// Maximum number of injected faults.
     pub most: usize,
-    /// Position of the first injected fault in the order.
-    /// A later call continues after the last one.
+    /// Position of the first injected fault in the order. A later call of the injection continues
+    /// after the last injected fault.
     pub from: usize,
     /// Number of tested commands that run in parallel.
     pub jobs: u64,
@@ -47,7 +47,7 @@ pub struct Injected {
     pub done: usize,
     /// Total number of faults in the seed's order.
     pub all: usize,
-    /// Reason why no call was made to fail; `None` if calls failed.
+    /// Reason why the injection made no system call fail; `None` if system calls failed.
     pub skipped: Option<String>,
 }
 

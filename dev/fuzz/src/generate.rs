@@ -11,8 +11,8 @@ use bufferlab_units::RandomStream;
 const MOST_CHANGES: u64 = 8;
 /// Maximum number of changes of the case's input file.
 const MOST_SPLICES: u64 = 4;
-/// Pieces of text for files: numbers at and beyond limits, special characters,
-/// bytes that are not text.
+/// Pieces of text for changes of files: numbers at and beyond limits, special characters, bytes
+/// that are not text.
 const PIECES: &[&str] = &[
     "0",
     "-1",

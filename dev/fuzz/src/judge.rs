@@ -19,7 +19,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Limits of a case's run. A case that reaches a limit has no fault.
+/// Limits of the run of a case. A case that reaches a limit has no fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Real time that the run of a case may take.
@@ -39,7 +39,7 @@ impl Default for Budget {
 pub enum Outcome {
     /// The case ran to its end without a fault.
     Ran,
-    /// The case used up its budget of time or packet-hops.
+    /// The run of the case used up its budget of time or packet-hops.
     Stopped,
     /// The loader accepted the case, and the engine refused it with a reason.
     Refused,
@@ -91,7 +91,8 @@ impl Fault {
         }
     }
 
-    /// Whether the fault and `other` probably have one cause: their kind and place are equal.
+    /// Whether the fault and `other` probably have one cause, because their kind and place are
+    /// equal.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -240,7 +241,7 @@ fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     }
 }
 
-/// Index of the change to remove; `None` means a change of the input file.
+/// Index of the key change to remove; `None` means a change of the input file.
 fn refused_change(case: &Case, error: &LoadError) -> Option<usize> {
     let in_file = |key: &str| key.ends_with(".file") || key.ends_with(".sizes");
     if !case.splices.is_empty() && error.problems().iter().any(|problem| in_file(problem.key())) {
@@ -311,7 +312,7 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     });
     match ended {
         Ok(mut totals) => {
-            // The peak number of packets is counted per thread.
+            // The totals exclude the peak number of packets, which each thread counts separately.
             totals.peak_packets = 0;
             rows.totals = format!("{totals:?}");
             Ok((Outcome::Ran, rows))
@@ -357,7 +358,7 @@ fn from_resolved(loaded: &Loaded, folder: &Path, rows: &Rows, budget: Budget) ->
     }
 }
 
-/// Hashes of the rows of each table, and the totals of the run.
+/// Hashes of the rows of each result table, and the totals of the run.
 #[derive(Debug, Default)]
 struct Rows {
     tables: BTreeMap<&'static str, DefaultHasher>,

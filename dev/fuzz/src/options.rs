@@ -1,8 +1,8 @@
 //! Every option of the scenario format as data.
 //! An option is a key with a value, or a word that a key accepts.
 //!
-//! The list follows from the declaration of the format and from the registries.
-//! So a new key, policy or parameter needs no change of this module to be drawn and counted.
+//! The list follows from the declaration of the format and from the registries. So the search draws
+//! and counts a new key, policy or parameter without a change of this module.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
@@ -103,8 +103,8 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // A different entry starts a new table of parameters.
-        // So keys of the table that are independent of the entry must be repeated.
+        // A different registry entry starts a new table of parameters. So the option repeats keys
+        // of the table that are independent of the entry.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {
                 let what =

@@ -105,7 +105,8 @@ fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>
     let mut report = Report::default();
     let mut kinds = BTreeSet::new();
     for index in 0..target.inputs {
-        // Unchanged valid inputs show that the reader accepts some input.
+        // The batch also contains unchanged valid inputs, which show that the reader accepts some
+        // input.
         let input = match kept.get(index as usize).filter(|_| index < seeds as u64) {
             Some(seed) => seed.clone(),
             None => mutate(&mut dice, &kept, target.words),
@@ -194,7 +195,8 @@ fn write_down(
     })
 }
 
-/// Reads a file as an input of the reader with whose name the file's name begins.
+/// Passes the content of a file to a reader. The name of the file begins with the name of the
+/// reader.
 ///
 /// # Errors
 /// If no reader has this name, the file is unreadable, or reading the input fails.
@@ -225,7 +227,7 @@ fn peak_kib() -> Option<u64> {
 
 /// Resets the peak memory of this process to the present memory.
 fn forget_peak() {
-    // On systems other than Linux, the peak memory is unknown, too.
+    // The call fails on systems other than Linux, on which the peak memory is unknown, too.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

@@ -76,7 +76,7 @@ pub struct State {
 }
 
 impl State {
-    /// Reads the state that an earlier soak has written into the folder.
+    /// Reads the state that an earlier soak has written into the folder `out`.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -88,7 +88,7 @@ impl State {
     fn write(&self, out: &Path) -> io::Result<()> {
         fs::create_dir_all(out)?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
-        // Renaming is atomic: a killed soak leaves the report of its last part.
+        // Renaming is atomic, so a killed soak leaves the report of its last completed part.
         for (name, text) in [("report.json", text + "\n"), ("report.md", self.markdown())] {
             fs::write(out.join(format!(".{name}")), text)?;
             fs::rename(out.join(format!(".{name}")), out.join(name))?;
@@ -103,7 +103,7 @@ impl State {
         }
         self.divided += report.divided;
         for finding in report.findings {
-            // Keep one example of several findings with one cause.
+            // The report has one example of several findings with one cause.
             if !self.findings.iter().any(|known| is_like(known, &finding)) {
                 self.findings.push(finding);
             }

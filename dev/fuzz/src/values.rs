@@ -1,4 +1,5 @@
-//! Draws random values for keys: mostly in their domain, often at its border, sometimes beyond.
+//! Draws random values for keys: mostly within the domain of the key, often at its border,
+//! sometimes beyond its border.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Catalog, ParamInfo, ParamKind, ParamValue, TableInfo};
@@ -79,7 +80,7 @@ impl Dice<'_> {
         &list[self.0.below(list.len() as u64) as usize]
     }
 
-    /// Draws a number up to `max`; all magnitudes are equally likely.
+    /// Draws a number up to `max`; all orders of magnitude are equally likely.
     fn up_to(&mut self, max: u64) -> u64 {
         let bits = 64 - max.leading_zeros();
         let bound = 1_u64.checked_shl(self.0.below(u64::from(bits) + 1) as u32).unwrap_or(u64::MAX);

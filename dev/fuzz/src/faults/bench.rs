@@ -69,7 +69,7 @@ const SWITCH: &[(&str, &str)] = &[
 pub(super) struct Trial {
     /// Name of the trial in reports.
     pub(super) name: &'static str,
-    /// Commands that run first, so that the folder has earlier results.
+    /// Commands that run before the tested command, so that the folder has earlier results.
     pub(super) before: &'static [&'static [&'static str]],
     /// Arguments of the command that the injection disturbs.
     pub(super) command: &'static [&'static str],
@@ -255,7 +255,7 @@ impl Bench {
         command
     }
 
-    /// Sets the bench's folder and quiet output for a command.
+    /// Sets the working folder of a command and makes its output quiet.
     pub(super) fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command
             .current_dir(self.folder.path())

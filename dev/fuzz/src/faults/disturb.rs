@@ -25,9 +25,9 @@ pub enum Disturbance {
     Call {
         /// Kind of the failing system calls, such as `write`.
         op: &'static str,
-        /// Linux's error number of the failing call; 0 makes the call transfer fewer bytes.
+        /// Linux's error number for the failing system call; 0 makes the call transfer fewer bytes.
         error: i32,
-        /// Number of the failing call, from 1; 0 means no call.
+        /// Number of the failing system call, from 1; 0 means no call.
         at: u64,
         /// Whether all later calls of this kind fail, too.
         sticky: bool,
@@ -150,7 +150,7 @@ fn disturbed(
         Disturbance::Kill { number } => {
             let mut command = bench.command(program, trial.command);
             let start = Instant::now();
-            // The duration of the undisturbed command is the scale: a later kill
+            // The kill is within the duration of the undisturbed command, because a later kill
             // would have no effect.
             let whole = ended(&mut bench_of(program, trial)?.command(program, trial.command), HANGS_AFTER)?;
             let whole_us = start.elapsed().as_micros() as u64;

@@ -76,7 +76,7 @@ fn change(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&
             splice(bytes, at, until.max(at), &other[from..to]);
         }
         13 => {
-            // Repeat a piece of the input, for deep nesting or many words.
+            // This change repeats a piece of the input, for deep nesting or many words.
             let times = 1 << dice.0.below(16);
             let piece = if dice.one_in(2) { dice.pick(NESTING) } else { dice.pick(words) };
             splice(bytes, at, at, piece.repeat(times).as_bytes());
@@ -142,7 +142,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
 
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
-    // If the compressed data are damaged, use the bytes before the damage.
+    // If the compressed data are damaged, the result has the bytes before the damage.
     let _ = flate2::read::GzDecoder::new(bytes).take(INPUT_MAX as u64).read_to_end(&mut plain);
     plain
 }

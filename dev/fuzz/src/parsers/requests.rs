@@ -1,4 +1,4 @@
-//! Readers behind a socket: readers of a Redis server's answers, and of requests to local pages.
+//! Readers of data from a socket: answers of a Redis server, and requests to local pages.
 
 use super::targets::Desk;
 use bufferlab_operator::store::{Store, dumps};
@@ -95,7 +95,7 @@ struct Redis {
 #[derive(Clone)]
 struct Address(String, String);
 
-/// Valid answers to the questions of `sonic --redis`, in order.
+/// Valid answers of a Redis server to the requests of `sonic --redis`, in order.
 pub(super) fn answers() -> Vec<Vec<u8>> {
     let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
     let list = |items: &[&str]| {
@@ -139,7 +139,7 @@ fn start_redis() -> Result<Redis, String> {
     Ok(Redis { address, script })
 }
 
-/// Sends the next answer to every question; accepts any first message of a connection.
+/// Sends the next answer after every request; accepts any first message of a connection.
 fn serve(mut connection: TcpStream, script: &Mutex<Vec<Vec<u8>>>) {
     let mut asked = [0; 4096];
     while let Ok(length) = connection.read(&mut asked) {
@@ -159,7 +159,7 @@ fn serve(mut connection: TcpStream, script: &Mutex<Vec<Vec<u8>>>) {
     }
 }
 
-/// Valid request bodies for the playground: choices of a user.
+/// Valid request bodies for the playground: settings that a user selects.
 pub(super) fn bodies() -> Vec<Vec<u8>> {
     let body = |policy: &str, alpha: &str| {
         format!(
@@ -233,7 +233,7 @@ fn exchange(host: &str, request: &[u8]) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(host).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    // A server may close the connection before the whole request is sent.
+    // The server may close the connection before the client has sent the whole request.
     let _ = stream.write_all(request);
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {

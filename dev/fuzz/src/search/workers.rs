@@ -24,7 +24,8 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 /// A worker process and the case that it runs at present.
 struct Worker {
     child: Child,
-    /// The worker's announced case. The time of the worker's last output follows.
+    /// Number of the case that the worker has announced. The next field is the time of the worker's
+    /// last output.
     number: Option<u64>,
     heard: Instant,
     /// CPU time of the worker at its last output.
@@ -42,8 +43,8 @@ impl Worker {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }
 
-    /// Whether the case takes too long.
-    /// If CPU time is known, waiting on a busy machine does not count.
+    /// Whether the current case takes too long. If the CPU time is known, waiting on a busy machine
+    /// does not count.
     fn hangs(&self) -> bool {
         let silent = self.heard.elapsed();
         let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));
@@ -54,7 +55,8 @@ impl Worker {
 /// CPU time of a process; `None` if the system does not report the time.
 fn cpu_time(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
-    // The second field of the line is the program's name in parentheses, with any characters.
+    // The second field of the line in /proc is the program's name in parentheses, with any
+    // characters.
     let (_, fields) = stat.rsplit_once(") ")?;
     let tick = |index: usize| fields.split(' ').nth(index)?.parse::<u64>().ok();
     Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
@@ -159,7 +161,7 @@ fn listen(
         let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
         if let Some(number) = hangs {
             give_up(options, number, "hang", &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
-            // The worker's end will be reported, too, and must not count twice.
+            // The end of the worker's output is reported, too, and must not count twice.
             worker.number = None;
             worker.next = number + options.jobs;
             worker.child.kill()?;
