@@ -21,7 +21,7 @@ pub struct ScheduleBuilder {
     runs: Vec<(u32, Option<u32>)>,
     delays: Vec<Time>,
     delay_index: BTreeMap<Time, u32>,
-    /// Parents in the graph, with the edges to their children.
+    /// Parent nodes, with the edges to their children.
     edges: Vec<(u32, PackedEdge)>,
     nodes_max: usize,
     edges_max: usize,
@@ -69,7 +69,7 @@ impl ScheduleBuilder {
         self.collectives.len() as u32 - 1
     }
 
-    /// Lets all nodes from now on belong to a collective, or to none.
+    /// Assigns all nodes that are added from now on to a collective, or to no collective.
     pub fn assign(&mut self, collective: Option<u32>) {
         let first = self.works.len() as u32;
         let before = self.runs.last().and_then(|(_, collective)| *collective);

@@ -67,14 +67,16 @@ impl Operation {
 /// Algorithm that executes a collective: the order and the partners of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Messages to the next rank of a ring. A broadcast is a chain, an all-to-all is a rotation.
+    /// Algorithm that sends messages to the next rank of a ring. A broadcast is a chain, an
+    /// all-to-all is a rotation.
     Ring,
     /// Algorithm that sends messages along one binary tree of ranks.
     Tree,
     /// Two binary trees with half of the data each.
     /// A rank is inside one tree and a leaf of the other tree.
     DoubleBinaryTree,
-    /// Exchanges with the partner at distance n/2, n/4 … 1, or in the reverse order.
+    /// Algorithm in which every rank exchanges data with partners at distances n/2, n/4 … 1, or in
+    /// the reverse order.
     HalvingDoubling,
     /// Algorithm that sends messages to all ranks at one time.
     Direct,
@@ -153,10 +155,11 @@ pub struct Collective<'a> {
     pub bytes: u64,
     /// Ranks of the group in the order of the ring or tree; ranks of one server are neighbours.
     pub group: &'a [u32],
-    /// Number of parts of every message. A rank sends the parts in sequence. At least 1.
+    /// Number of parts of every message. A rank sends the parts one after the other. The number is
+    /// at least 1.
     pub chunks: u32,
-    /// Number of copies of the algorithm, each with a part of the data; at least 1.
-    /// The odd channels of a ring run backwards.
+    /// Number of copies of the algorithm, each with a part of the data; at least 1. In odd channels
+    /// of a ring, messages go to the previous rank.
     pub channels: u32,
     /// Number of ranks of a server, for the hierarchical algorithm.
     pub ranks_per_server: u32,
@@ -258,10 +261,10 @@ fn algorithms(operation: Operation) -> String {
 
 /// Adds the transfers of a collective to the schedule of `builder`.
 ///
-/// `entry` has a node for every position of the group. The first transfers of a rank wait until
-/// its node is done. With an empty `entry`, all ranks may start at time zero. The answer has
-/// a node for every position: a barrier that opens when the rank has received all its data.
-/// If a rank receives no data, its barrier opens when its data is sent.
+/// `entry` has a node for every position of the group. The first transfers of a rank wait until its
+/// node is done. With an empty `entry`, all ranks may start at time zero. The result has a node for
+/// every position: a barrier that opens when the rank has received all its data. If a rank receives
+/// no data, its barrier opens when its data is sent.
 ///
 /// A part of less than a byte is sent as one byte.
 ///
@@ -277,7 +280,7 @@ pub fn expand(
 ) -> Result<Vec<NodeId>, CollectiveError> {
     collective.check()?;
     assert!(entry.is_empty() || entry.len() == collective.group.len(), "a node for every rank of the group");
-    // The parts of a hierarchical collective belong to the whole collective.
+    // The nodes of all phases of a hierarchical collective belong to the whole collective.
     if builder.assigned().is_some() {
         return expand_parts(builder, collective, entry);
     }

@@ -60,7 +60,7 @@ pub enum ScheduleError {
         /// Number of all nodes that never start, because of the cycle.
         waiting: usize,
     },
-    /// The schedule has more ranks than a run has hosts.
+    /// The schedule has more ranks than a run can have hosts.
     #[error("{0} ranks are too many, expected at most {RANKS_MAX}; use a part of the schedule")]
     TooManyRanks(u32),
     /// The schedule has more nodes than the limit.
@@ -74,7 +74,7 @@ pub enum ScheduleError {
     TooManyClasses,
 }
 
-/// Maximum number of a cycle's names that a message shows.
+/// Maximum number of names of nodes in a cycle that a message shows.
 const SHOWN: usize = 12;
 
 fn chain(cycle: &[String]) -> String {

@@ -72,7 +72,8 @@ pub struct Edge {
     pub delay: Time,
 }
 
-/// Edge in memory: the other node, and the condition with an index into the table of delays.
+/// Compact form of an edge in memory: the other node, the condition, and an index into the table of
+/// delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PackedEdge {
     pub(crate) node: u32,

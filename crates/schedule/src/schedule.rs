@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// A graph of transfers, computations and barriers without cycles.
 ///
-/// Nodes are numbered from 0. The children of a node are contiguous in memory.
-/// So a driver that finishes a node visits its children in one pass.
+/// Nodes are numbered from 0. The children of a node are contiguous in memory. So a driver that
+/// finishes a node visits the node's children in one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) ranks: u32,
@@ -136,8 +136,8 @@ impl Schedule {
     }
 
     /// Time of the longest chain of dependencies, with `duration` for each node, and with the
-    /// delays of the edges and the earliest starts. Every node waits here for the end of its
-    /// parents.
+    /// delays of the edges and the earliest starts. The computation assumes that every node waits
+    /// for the end of its parents.
     #[must_use]
     pub fn longest_path(&self, duration: impl Fn(Work) -> Time) -> Time {
         let weight = |node: usize| duration(self.works[node]).0;

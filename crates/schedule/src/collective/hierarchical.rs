@@ -95,7 +95,7 @@ impl Plan<'_> {
         groups: impl Iterator<Item = Vec<u32>>,
     ) -> Result<(), CollectiveError> {
         let all = self.collective.group.len();
-        // If no group of the phase has a position, the position keeps its node.
+        // A position in no group of the phase keeps its node.
         let mut next = self.nodes.clone();
         if next.is_empty() {
             for _ in 0..all {

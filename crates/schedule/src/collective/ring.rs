@@ -12,7 +12,8 @@ use crate::{Condition, NodeId, ScheduleError};
 /// * All-gather and reduce-scatter: n − 1 steps like the steps of the all-reduce.
 /// * Broadcast and pipeline: a chain from the first to the last position, chunk by chunk.
 /// * All-to-all: n − 1 rotations. In rotation k, every rank sends S/n bytes to the rank k positions
-///   ahead. Before that, it has sent and received the messages of the previous rotation.
+///   ahead. Before rotation k, every rank has sent and received the messages of the previous
+///   rotation.
 pub(super) fn expand(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,

@@ -19,7 +19,7 @@ pub struct ScheduledCollective {
 }
 
 impl ScheduledCollective {
-    /// Algorithm bandwidth of a collective that takes `time`: S over the time (bit/s, rounded
+    /// Algorithm bandwidth of a collective that takes `time`: S divided by the time (bit/s, rounded
     /// down). Zero if the time is zero.
     #[must_use]
     pub fn algorithm_bps(&self, time: Time) -> u64 {

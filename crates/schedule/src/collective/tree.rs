@@ -101,7 +101,7 @@ fn up(expansion: &mut Expansion<'_>, tree: &Tree, bytes: u64) -> Result<Vec<Node
     Ok(received.swap_remove(tree.order[0] as usize))
 }
 
-/// Sends the data of the root, which waits for `sums`, to all leaves.
+/// Sends the data of the root to all leaves, after the root has received `sums`.
 fn down(
     expansion: &mut Expansion<'_>,
     tree: &Tree,

@@ -38,7 +38,7 @@ fn servers(algorithm: Algorithm, n: u32) -> Vec<u32> {
     if algorithm == Algorithm::Hierarchical { divisors.collect() } else { vec![1] }
 }
 
-/// Every collective that is defined for `n` ranks, in one chunk.
+/// Lists every collective that is defined for `n` ranks, with one chunk.
 fn every(n: u32, group: &[u32]) -> Vec<Collective<'_>> {
     let mut all = Vec::new();
     for operation in Operation::ALL {
@@ -97,7 +97,7 @@ fn groups_of_other_sizes_take_their_closed_forms_unless_a_tree_is_incomplete() {
 
 #[test]
 fn chunks_and_channels_take_their_closed_forms() {
-    // Try several latencies, so that either the rate or the latency determines each step.
+    // With several latencies, sometimes the rate and sometimes the latency determines each step.
     for latency in [Time::from_ns(50), Time::from_us(3), Time::from_ms(1)] {
         let network = Network { latency, ..FAST };
         let networks = Networks { inside: network, across: network };
