@@ -1,4 +1,5 @@
-//! Members of tar archives, in which traces of several ranks are often published.
+//! Reads the members of tar archives, because traces of several ranks are often published as
+//! archives.
 
 use crate::ImportError;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub(crate) fn members<'a>(path: &Path, content: &'a [u8]) -> Result<Vec<(PathBuf
     if found.is_empty() { Err(damaged()) } else { Ok(found) }
 }
 
-/// Text of a field that ends at its first zero.
+/// Text of a header field up to the field's first zero byte.
 fn text(field: &[u8]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     String::from_utf8_lossy(&field[..end]).into_owned()

@@ -106,7 +106,7 @@ fn refuse(source: Source<'_>, cause: &ScheduleError) -> ImportError {
     source.error(cause.to_string(), "correct the `requires` and the messages of these ranks")
 }
 
-/// Lines without comments. A comment may begin only where a statement may begin.
+/// Lists the lines without comments. A comment may begin only where a statement may begin.
 fn without_comments(source: Source<'_>) -> Result<Vec<Line<'_>>, ImportError> {
     let mut kept = Vec::new();
     let mut opened: Option<Line<'_>> = None;
@@ -364,7 +364,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Takes the first matching send of the file for `receive`.
+/// Removes the first send in the file that matches `receive`, and returns the send.
 fn take<'a>(free: &mut Free<'a>, receive: &Receive<'_>) -> Option<Sent<'a>> {
     let key = match (receive.from, receive.tag) {
         (Some(from), Some(tag)) => (receive.rank, from, tag),

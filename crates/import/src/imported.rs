@@ -7,12 +7,12 @@ use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::path::PathBuf;
 
-/// Options of an import for decisions that the files leave open.
+/// Options of an import, for values that the files do not state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportOptions {
     /// Unit of `start` in connection matrices: 1 for picoseconds, 1,000,000 for microseconds.
     pub start_unit: Time,
-    /// Algorithm for collectives of which a file has only the name.
+    /// Algorithm for collectives for which a file states no algorithm.
     pub algorithm: Algorithm,
     /// Number of ranks of a server, for hierarchical collectives.
     pub ranks_per_server: u32,
@@ -44,7 +44,8 @@ pub struct Notices {
     pub understood: Vec<String>,
     /// Content of the files that has no counterpart in a scenario.
     pub ignored: Vec<String>,
-    /// Choices that the files leave open, and deviations of the files from their format.
+    /// Assumptions about values that the files do not state, and deviations of the files from their
+    /// format.
     pub assumed: Vec<String>,
     /// Number of entries at the start of `assumed` that are not about the default network, switch and
     /// transport.
@@ -52,7 +53,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// Choices about the traffic alone, without network, switch and transport.
+    /// Assumptions about the traffic alone, without network, switch and transport.
     pub fn own_traffic(&self) -> impl Iterator<Item = &str> {
         self.assumed.iter().take(self.own_traffic).map(String::as_str)
     }
@@ -70,7 +71,7 @@ impl Notices {
     }
 }
 
-/// Adds a text to a list, unless the list ends with this text.
+/// Adds a text to a list of notices, unless the list already ends with this text.
 fn add(list: &mut Vec<String>, text: String) {
     if list.last() != Some(&text) {
         list.push(text);

@@ -1,7 +1,7 @@
 //! Reads workloads of AICB, SimAI and ASTRA-sim as text, with a line per layer.
 //!
-//! A layer has a forward pass, the gradient of its input, and the gradient of its weights.
-//! Each pass has a computation and maybe a collective.
+//! A layer has a forward pass, the gradient of its input, and the gradient of its weights. Each
+//! pass has a computation, and some passes have a collective.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word};
@@ -269,7 +269,7 @@ struct Iteration<'a> {
     latest: Vec<Option<NodeId>>,
     /// Time that every rank has computed so far in the iteration.
     computed: Time,
-    /// Part of the computed time that each rank's nodes already represent.
+    /// Part of the time `computed` that the schedule nodes of each rank already represent.
     placed: Vec<Time>,
     groups: BTreeMap<Scope, Vec<Vec<u32>>>,
     classes: BTreeMap<Scope, u16>,

@@ -117,8 +117,8 @@ fn slowest(imported: &Imported) -> BitRate {
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
 }
 
-/// Time that a schedule takes at least: its longest chain, or the data that its busiest rank sends
-/// out of its server.
+/// Least time that a schedule takes: the longer of its longest chain and of the transmission time
+/// of its busiest rank's data to other servers.
 fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>) -> Time {
     let is_inside = |transfer: Transfer| {
         ranks_per_server.is_some_and(|ranks| transfer.src / ranks == transfer.dst / ranks)
@@ -218,7 +218,7 @@ fn write_graph(text: &mut String, topology: &Topology) {
     text.push_str("]\n");
 }
 
-/// Adds notices about the scenario's choices that no file made.
+/// Adds notices about values in the scenario that no file states.
 pub(crate) fn assume_the_rest(imported: &mut Imported) {
     imported.notices.own_traffic = imported.notices.assumed.len();
     if imported.network.is_none() && imported.traffic.is_some() {

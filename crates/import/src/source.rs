@@ -111,8 +111,8 @@ impl<'a> Line<'a> {
 
 impl Word<'_> {
     pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
-        // The texts of line and file are parts of one string, so the difference
-        // of addresses is the offset.
+        // The text of the line is a part of the file's text, so the difference of their addresses
+        // is the offset in the file.
         let offset = (self.text.as_ptr() as usize).saturating_sub(self.line.text.as_ptr() as usize);
         let column = self.line.text.get(..offset).map_or(offset, |before| before.chars().count());
         ImportError { column: Some(column as u64 + 1), ..self.line.error(problem, advice) }

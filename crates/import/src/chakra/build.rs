@@ -298,7 +298,8 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Makes the ends of all parts of a collective wait for the beginnings of all parts.
+    /// Adds edges, so that the end of each rank's part in a collective waits for the beginnings of
+    /// all parts.
     fn barrier(&mut self, begins: &[NodeId], parts: &[Part]) -> Result<(), ImportError> {
         let barrier = self.builder.node(Work::Barrier).map_err(refuse)?;
         for &begin in begins {

@@ -14,7 +14,8 @@ const ENDLESS: u64 = 1_000_000_000_000;
 /// Name of the traffic class of all flows in a list.
 const CLASS: &str = "flow";
 
-/// Reads a flow list. Numbers of nodes are replaced by numbers of hosts after all files are read.
+/// Reads a flow list. The import replaces numbers of nodes by numbers of hosts after it has read
+/// all files.
 pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     source.notice_line_ends(&mut imported.notices);
     let mut words = source.words();

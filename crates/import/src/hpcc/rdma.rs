@@ -1,4 +1,5 @@
-//! The switch and the transport of HPCC's simulator, from `config.txt` or from its defaults.
+//! Writes the switch and the transport of HPCC's simulator, from `config.txt` or from the
+//! simulator's defaults.
 //!
 //! Sources: `switch-mmu.cc` and `third.cc` of alibaba-edu/High-Precision-Congestion-Control.
 
@@ -105,7 +106,8 @@ fn parameters(name: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Meaning of a setting in the scenario; `None` if the setting has no counterpart.
+/// Text about the counterpart of a setting in the scenario; `None` if the setting has no
+/// counterpart.
 pub(crate) fn meaning(mode: &str, key: &str, value: &str) -> Option<String> {
     let name = control_name(mode);
     Some(match (key, mode) {
@@ -128,7 +130,7 @@ pub(crate) fn meaning(mode: &str, key: &str, value: &str) -> Option<String> {
     })
 }
 
-/// Value of a map from rates for the links of `rate`.
+/// Value for links of the rate `rate` in a setting that maps rates to values.
 fn of_rate(imported: &Imported, key: &str, rate: BitRate) -> Option<f64> {
     let found = imported.settings.iter().find(|setting| setting.key == key)?;
     let pair = found.values.get(1..)?.chunks_exact(2).find(|pair| pair[0].parse() == Ok(rate.0))?;
@@ -192,7 +194,7 @@ pub(crate) fn assume(imported: &mut Imported) {
 pub(crate) fn write(text: &mut String, imported: &Imported, slowest: BitRate) {
     let group = imported.group.filter(|group| (1..8).contains(group)).unwrap_or(GROUP);
     let headroom = headroom(imported.network.as_ref()).map_or_else(|| "auto".to_owned(), format_size);
-    // HPCC's example has 4 KB and 16 KB per Gb/s.
+    // In HPCC's example, the marking thresholds are 4 KB and 16 KB per Gb/s.
     let per_gbps = |kilobytes: f64| kilobytes * slowest.0 as f64 / 1e9;
     let kmin = of_rate(imported, "KMIN_MAP", slowest).unwrap_or_else(|| per_gbps(4.0));
     let kmax = of_rate(imported, "KMAX_MAP", slowest).unwrap_or_else(|| per_gbps(16.0)).max(kmin);

@@ -314,7 +314,7 @@ impl<'a> Matrix<'a> {
         flows
     }
 
-    /// Turns connections into transfers. A connection waits for the connections that fire its
+    /// Converts connections to transfers. A connection waits for the connections that fire its
     /// trigger.
     fn schedule(&self, source: Source<'_>, notices: &mut Notices) -> Result<Schedule, ImportError> {
         let refuse = |cause: bufferlab_schedule::ScheduleError| {
@@ -377,7 +377,7 @@ impl<'a> Header<'a> {
 fn start(word: Word<'_>, options: &ImportOptions) -> Result<Time, ImportError> {
     let number = word.real("a time")?;
     let time = f64::from(number as f32) * options.start_unit.0 as f64;
-    // A start time of a day or more indicates a wrong unit.
+    // A start time of one day or more indicates a wrong time unit.
     if time < 1e17 { Ok(Time(time.round() as u64)) } else { Err(word.unexpected("a time below a day")) }
 }
 

@@ -1,5 +1,5 @@
-//! Tests refusals, which name file, line, column and advice.
-//! No size in a file decides an allocation.
+//! Tests of refusals, which name file, line, column and advice. A large size in a file must not
+//! cause a large allocation.
 
 use crate::formats::{FAT_TREE, FLOWS, GOAL, LAYERS, MATRIX, TOPOLOGY, trace};
 use crate::support::{error, read, read_with};

@@ -66,7 +66,8 @@ impl Trigger<'_> {
             notices
                 .assume(format!("barrier {number} waits for all {} connections that fire it", sources.len()));
         }
-        // If several connections start several other connections, a barrier saves edges.
+        // If several connections start several other connections, a barrier between them reduces
+        // the number of edges.
         if sources.len() > 1 && targets.len() > 1 {
             let barrier = builder.node(Work::Barrier).map_err(refuse)?;
             for (parent, condition) in std::mem::take(&mut sources) {
