@@ -25,7 +25,7 @@ pub use workers::search;
 pub enum Subject {
     /// Run scenarios with all checks.
     Scenarios,
-    /// The search passes damaged input to readers of files, requests and answers.
+    /// Pass damaged input to readers of files, requests and answers.
     Parsers,
 }
 
