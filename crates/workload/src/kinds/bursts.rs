@@ -28,8 +28,8 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
 
 static BURST: TableInfo = TableInfo {
     title: "an entry of workload.bursts",
-    doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`; over a congestion \
-          control it is a long flow (iperf), whose size is what it has sent by then.",
+    doc: "One burst. Without `duration` and `size` the burst lasts until the scenario's `duration`; over a congestion \
+          control the burst is a long flow (iperf), whose size is the payload sent.",
     params: &[
         ParamInfo::required("src", ParamKind::Text, "\"h1\"", "Sending host."),
         ParamInfo::required("dst", ParamKind::Text, "\"h3\"", "Receiving host."),
@@ -38,7 +38,7 @@ static BURST: TableInfo = TableInfo {
             "duration",
             ParamKind::SPAN,
             "\"1 ms\"",
-            "Time for which it sends at the `rate` of its transport (congestion_control = \"none\"); rounded to \
+            "Time for which the burst sends at its transport's `rate` (congestion_control = \"none\"); rounded to \
              whole packets.",
         ),
         ParamInfo::optional(

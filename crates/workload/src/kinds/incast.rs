@@ -25,7 +25,7 @@ const PARAMS: &[ParamInfo] = &[
         ParamKind::SIZE,
         "one of the two is required",
         "\"1.15 MB\"",
-        "Total bytes of all answers of one query. Either this or `request_fraction_of_buffer`.",
+        "Total bytes of all answers of one query. Alternative to `request_fraction_of_buffer`.",
     ),
     ParamInfo::computed(
         "request_fraction_of_buffer",

@@ -33,7 +33,7 @@ const PARAMS: &[ParamInfo] = &[
         "pairs",
         ParamKind::Pairs { of: "hosts" },
         "[[\"h8\", \"h0\"], [\"h9\", \"h1\"]]",
-        "Sources, each from one host to another. Either this or `pattern`.",
+        "Sources, each from one host to another. Alternative to `pattern`.",
     ),
     pattern(
         OTHER_RACK_WITHOUT_PAIRS,
@@ -84,7 +84,7 @@ static OTHER_BURST: TableInfo = TableInfo {
             "0.1",
             "Fraction of the bursts that are of this kind.",
         ),
-        ParamInfo::required("on_time", ParamKind::SPAN, "\"100 ms\"", "Mean length of such a burst."),
+        ParamInfo::required("on_time", ParamKind::SPAN, "\"100 ms\"", "Mean length of a burst of this kind."),
         ON_DISTRIBUTION,
         PARETO_SHAPE,
     ],

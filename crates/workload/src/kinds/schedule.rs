@@ -14,8 +14,8 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "schedule",
     aliases: &[],
     title: "Schedule",
-    summary: "Transfers and computations of a CSV file, or of a file of another simulator, each of which waits for others. The table `schedule` has \
-              the times of all of them.",
+    summary: "Transfers and computations that wait for each other, from a CSV file or a file of another simulator. The table `schedule` has \
+              the times of all nodes.",
     source: "",
     params: PARAMS,
     build: &build,
