@@ -58,7 +58,7 @@ bufferlab_params::choices! {
     #[derive(Default)]
     pub enum Recovery {
         #[default]
-        GoBackN = "go-back-n": "the receiver takes segments in order only; after a gap the sender resumes from there (RoCE)",
+        GoBackN = "go-back-n": "the receiver accepts segments only in order; after a loss the sender resumes from the gap (RoCE)",
         SelectiveRepeat = "selective-repeat": "the receiver keeps all segments, and the sender repeats only holes (IRN, SIGCOMM 2018)",
     }
 }

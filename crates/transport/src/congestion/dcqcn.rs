@@ -68,7 +68,7 @@ const PARAMS: &[ParamInfo] = &[
     by_set(
         "hyper_increase",
         RATE,
-        "R_HAI, the hyper increase of the target. With a byte counter it is multiplied by the number of rounds.",
+        "R_HAI, the hyper increase of the target. With a byte counter, this increase is multiplied by the number of rounds.",
     ),
     by_set("min_rate", RATE, "Smallest rate."),
 ];

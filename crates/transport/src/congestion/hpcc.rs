@@ -35,7 +35,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Count { min: 0, max: u32::MAX as u64 },
         default: ParamValue::Count(5),
         artifact_default: None,
-        doc: "maxStage: round trips of additive increase before a multiplicative one. Default: section 5.1.",
+        doc: "maxStage, the number of round trips of additive increase before a multiplicative adjustment. Default: section 5.1.",
     },
     ParamInfo {
         name: "flows",

@@ -54,7 +54,7 @@ bufferlab_params::choices! {
     #[derive(Default)]
     pub enum FirstAck {
         #[default]
-        Kept = "kept": "none; they are kept as the baseline of the next ACK",
+        Kept = "kept": "none; these reports are the baseline of the next ACK",
         Zeros = "zeros": "zeros, as in Reverie's public code, which reads reports that were never set",
     }
 }
