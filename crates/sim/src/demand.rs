@@ -79,7 +79,7 @@ impl Demand {
         self.next_start
     }
 
-    /// Removes the next flow from the open workloads and returns it, when its start time has come.
+    /// Removes and returns the next flow of the open workloads, whose start time has come.
     pub(crate) fn take_flow(&mut self) -> FlowSpec {
         let flow = self.next_flow.take().expect("a flow is due");
         self.advance();

@@ -1,10 +1,10 @@
 //! The engine of a run: takes events in the order of time, gives each event to its host or switch,
 //! and settles the event's effects.
 //!
-//! Only the engine reaches all other parts of the simulator. It gives a host or switch an event
-//! together with the state that the host or switch may change ([`crate::world::Uplink`],
-//! [`crate::world::Ports`]). The host or switch records effects, and the engine settles them before
-//! the next event.
+//! Only the engine reaches all other parts of the simulator. The engine gives a host or switch an
+//! event together with the state that the host or switch may change ([`crate::world::Uplink`],
+//! [`crate::world::Ports`]). The host or switch records effects, and the engine settles these
+//! effects before the next event.
 
 mod finish;
 pub(crate) mod inspection;
@@ -217,7 +217,7 @@ impl Simulation {
     /// events of a packet precede the timers that examine the packet.
     #[inline(never)] // Keeps one copy of the hot loop.
     pub(crate) fn handle_link_events(&mut self, last: Time, most: u64) -> Result<(), SimError> {
-        // Link events never start flows, but they set timers.
+        // Link events never start flows, but set timers.
         let last = last.min(self.demand.next_start());
         while self.events < most {
             let next = self.world.next_link_event();

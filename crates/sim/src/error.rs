@@ -123,8 +123,8 @@ pub enum SimError {
     },
 }
 
-/// A host whose NIC would have to store more packets than the limit. It is boxed in [`SimError`],
-/// for the reason given at [`FailedPolicy`].
+/// A host whose NIC would have to store more packets than the limit. The error is boxed in
+/// [`SimError`], for the reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \
@@ -140,8 +140,8 @@ pub struct FullCard {
     pub time: bufferlab_units::Time,
 }
 
-/// A congestion control that failed during the run. It is boxed in [`SimError`],
-/// for the reason given at [`FailedPolicy`].
+/// A congestion control that failed during the run. The error is boxed in [`SimError`], for the
+/// reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error("congestion control {control} failed in flow {flow} ({src} to {dst}) at {time}: {failure}")]
 pub struct FailedControl {
@@ -155,11 +155,11 @@ pub struct FailedControl {
     pub dst: String,
     /// Time at which the congestion control failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the control's failure, with the error that caused it.
+    /// Kind of the control's failure, with the error that caused the failure.
     pub failure: bufferlab_transport::ControlFailure,
 }
 
-/// A policy that failed during the run. It is boxed in [`SimError`] to keep the results of
+/// A policy that failed during the run. The error is boxed in [`SimError`] to keep the results of
 /// hot functions small.
 #[derive(Debug, Error)]
 #[error("policy {policy} failed in {} at {time}: {failure}", self.place())]
@@ -173,7 +173,7 @@ pub struct FailedPolicy {
     pub queue: Option<(u16, u8)>,
     /// Time at which the policy failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the policy's failure, with the error that caused it.
+    /// Kind of the policy's failure, with the error that caused the failure.
     pub failure: bufferlab_core::PolicyFailure,
 }
 
@@ -183,8 +183,8 @@ impl FailedPolicy {
     }
 }
 
-/// A marking rule that failed during the run. It is boxed in [`SimError`],
-/// for the reason given at [`FailedPolicy`].
+/// A marking rule that failed during the run. The error is boxed in [`SimError`], for the reason
+/// given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error("marking rule {rule} failed in {} at {time}: {failure}", place(switch, Some(*queue)))]
 pub struct FailedMarking {
@@ -196,7 +196,7 @@ pub struct FailedMarking {
     pub queue: (u16, u8),
     /// Time at which the marking rule failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the rule's failure, with the error that caused it.
+    /// Kind of the rule's failure, with the error that caused the failure.
     pub failure: bufferlab_core::MarkingFailure,
 }
 

@@ -45,8 +45,8 @@ ids! {
     HostId(u16);
     /// Number of a switch in the network.
     SwitchId(u32);
-    /// One direction of a cable. The uplink of host h is link h.
-    /// The ports of switch 0, switch 1 and so on follow.
+    /// One direction of a cable. The uplink of host h is link h. The links from the ports of switch
+    /// 0, switch 1 and all further switches follow.
     LinkId(u32);
     /// A cable, which consists of two links.
     CableId(u32);
@@ -105,7 +105,7 @@ impl FlowSlot {
 }
 
 /// Flow id for packets and policies: the slot, with a generation in the upper bits. So a policy
-/// that remembers flows can distinguish a new flow from an earlier flow in the same slot.
+/// that remembers flows can distinguish a new flow from an earlier flow in its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowHandle(pub(crate) u32);
 

@@ -1,9 +1,9 @@
 //! Estimate of the memory that a scenario takes before its first packet.
 //!
-//! The scenario alone shows the memory that input can multiply without a packet being sent:
-//! queues, routes, flow tables, lists.
-//! Front ends compare the sum with the available memory before they build the network.
-//! Live packets and flows take further memory during a run, up to the limits of [`crate::LIMITS`].
+//! The scenario alone shows the memory that input can multiply without a packet being sent: queues,
+//! routes, flow tables, lists. Front ends compare the sum with the available memory before the
+//! construction of the network. Live packets and flows take further memory during a run, up to the
+//! limits of [`crate::LIMITS`].
 
 use bufferlab_core::flow_tables_bytes;
 use bufferlab_scenario::{Node, Scenario, SwitchSpec};

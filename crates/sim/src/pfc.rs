@@ -9,9 +9,9 @@
 //! finishes the packet in transmission, but starts no more packets of the priority. The state
 //! belongs to the paused link: its receiver demands pauses, and its sender obeys.
 //!
-//! This module is the link layer of both ends: it uses links and timers and changes no host or
-//! switch. The module returns the links whose senders must stop or may resume, and the engine
-//! notifies these senders. Only the watchdog changes a switch: the switch that it watches.
+//! This module is the link layer of both ends of a link: the module uses links and timers and
+//! changes no host or switch. The module returns the links whose senders must stop or may resume,
+//! and the engine notifies these senders. Only a watchdog changes a switch: its own switch.
 
 mod cross_shard;
 mod cycles;

@@ -32,8 +32,8 @@
 //!
 //! # Flows
 //!
-//! All parts start all flows at the same times, so they agree on slots, numbers and paths. Only the
-//! source's part sends data, and only the destination's part answers. A flow is over when its
+//! All parts start all flows at equal times, so all parts agree on slots, numbers and paths. Only
+//! the source's part sends data, and only the destination's part answers. A flow is over when its
 //! sender is done and no packet of the flow is left. No part knows this before the parts meet.
 //! Slots become free in intervals of 100 us (`host/slots.rs`). Windows end at the end of an
 //! interval. Then the parts exchange lists of the flows that are over, with the end times of the

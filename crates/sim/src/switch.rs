@@ -249,8 +249,9 @@ impl SwitchNode {
         }
     }
 
-    /// Forwards a packet at once if the policy lets it bypass the queue of the idle `egress_port`.
-    /// If the function returns false, the switch is unchanged, and the caller must call `receive`.
+    /// Forwards a packet at once if the policy lets the packet bypass the queue of the idle
+    /// `egress_port`. If the function returns false, the switch is unchanged, and the caller must
+    /// call `receive`.
     #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::bypass`].
     pub(crate) fn bypass(
         &mut self,

@@ -15,7 +15,7 @@ pub(super) struct Cabling {
     pub(super) links: Table<LinkId, Link>,
     /// The two links of each cable, one per direction.
     pub(super) cables: Table<CableId, (LinkId, LinkId)>,
-    /// Link from port 0 of each switch. The links of the other ports follow it.
+    /// Link from port 0 of each switch. The links of the switch's other ports follow in order.
     pub(super) first_links: Table<SwitchId, LinkId>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Query {
     pub(crate) start: Time,
     pub(crate) started: u32,
     pub(crate) finished: u32,
-    /// Number of flows of the query, if it is known before the flows start.
+    /// Number of flows of the query, if the number is known before the flows start.
     pub(crate) expected: Option<u32>,
     pub(crate) bytes: u64,
     pub(crate) last: Time,

@@ -1,7 +1,7 @@
 //! Critical path of a schedule's execution: the trail records which node each node has waited for.
 //!
-//! A step stays in memory while its node is in progress, or while a step in memory refers to it.
-//! So the trail forgets a node as soon as no node in progress depends on it.
+//! A step stays in memory while its node is in progress, or while a step in memory refers to the
+//! node. So the trail forgets every node on which no node in progress depends.
 
 use bufferlab_metrics::WaitedFor;
 use bufferlab_units::Time;

@@ -25,9 +25,9 @@ pub struct NewFlow {
 }
 
 impl Simulation {
-    /// Puts another policy in charge of a switch, or the same policy with other parameters. The
-    /// policy learns of the stored packets as if they had just been stored, and otherwise begins
-    /// without a history. A run and its copy reach the same state.
+    /// Replaces the policy of a switch by a new policy, or by the old policy with other parameters.
+    /// The new policy learns of the stored packets as new arrivals, and has no other history. A run
+    /// and its copy then reach equal states.
     ///
     /// # Errors
     /// If the network has no such switch, or the policy does not fit the switch. The run is
@@ -109,9 +109,9 @@ impl Simulation {
         Err(SimError::Refused(message))
     }
 
-    /// Sets a cable down (`up` is false) or up from now on. A cable that is set down stays down until
-    /// it is set up. Later failures in the scenario's `down` times still take place. Returns whether
-    /// the cable changed its state.
+    /// Sets a cable down (`up` is false) or up from now on. A cable that is set down stays down
+    /// until a call sets the cable up. Later failures in the scenario's `down` times still take
+    /// place. Returns whether the cable changed its state.
     ///
     /// # Errors
     /// If the network has no such cable, or a host would be without a route that the scenario

@@ -1,8 +1,8 @@
 //! Runs that the caller advances step by step, and copies.
 //!
-//! A stepped run handles the same events in the same order as [`Simulation::run`], on one thread.
-//! The caller's clock ([`Simulation::now`]) is separate from the time of the last event. So
-//! pauses between steps leave no trace in the results.
+//! A stepped run handles all events in the order of [`Simulation::run`], on one thread. The
+//! caller's clock ([`Simulation::now`]) is separate from the time of the last event. So pauses
+//! between steps leave no trace in the results.
 
 use super::{Progress, Simulation};
 use crate::SimError;
@@ -93,7 +93,8 @@ impl Simulation {
         self.check_switches()
     }
 
-    /// A copy of the run with the same future. The copy and this run share no state.
+    /// Copies the run. The copy continues exactly as this run would, and shares no state with this
+    /// run.
     ///
     /// # Errors
     /// If a policy, a source of flows or a closed loop cannot be copied. The error names the part

@@ -1,8 +1,8 @@
 //! Live flows: their senders, receivers and records, in three parallel tables.
 //!
-//! A slot is reused when its flow has ended. A flow ends when its sender is done, the network has
-//! no packet of the flow, and its host's turn order does not contain it. The slot becomes free only
-//! when the current interval is over. See [`FreeSlots`].
+//! A slot is reused when its flow has ended. A flow ends when three conditions hold: its sender is
+//! done, the network has no packet of the flow, and the flow is not in its host's turn order. The
+//! slot becomes free only when the current interval is over. See [`FreeSlots`].
 
 use super::slots::FreeSlots;
 use super::transport::{Control, Transport};
@@ -368,8 +368,8 @@ pub(crate) struct FlowAccount {
     /// Time for which an open-loop flow sends.
     pub(crate) sending: Option<Time>,
     pub(crate) completed: Option<Time>,
-    /// Whether no further packet of an open-loop flow will arrive.
-    /// If such a flow is incomplete, it has lost packets that no sender repeats.
+    /// Whether no further packet of an open-loop flow will arrive. An incomplete flow has then lost
+    /// packets that no sender repeats.
     pub(crate) is_lossy: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) marked_packets: u64,

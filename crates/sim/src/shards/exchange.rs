@@ -37,7 +37,7 @@ pub(crate) struct Mail {
 /// Status of a part at the end of a window.
 #[derive(Debug)]
 struct Notice {
-    /// Time of the earliest event of the part, or of data that it sends to another part.
+    /// Time of the earliest event of the part, or of data from this part for another part.
     next: AtomicU64,
     /// Whether the part has failed or was interrupted. Then all parts stop.
     stops: AtomicBool,

@@ -39,7 +39,7 @@ fn obstacle(scenario: &Scenario) -> Option<&'static str> {
 
 impl Simulation {
     /// Reason why this simulation of `scenario` runs on one thread with any argument of
-    /// [`Self::run_on`]. `None` if it can use several threads.
+    /// [`Self::run_on`]. `None` if the simulation can use several threads.
     #[must_use]
     pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
         let of_the_run = [

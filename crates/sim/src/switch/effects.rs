@@ -36,7 +36,7 @@ pub(crate) struct Evicted {
     pub(crate) ingress_port: u16,
 }
 
-/// Effects of one event at a switch. They contain at most one arrival.
+/// Effects of one event at a switch, with at most one arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     pending: bool,

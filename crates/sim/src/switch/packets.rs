@@ -139,8 +139,8 @@ impl Logged {
     }
 
     /// Creates the entry of a pause or resume. `last` is the packet event that caused the pause or
-    /// resume, if any. The engine looks up the bytes of the ingress queue when it settles the
-    /// event.
+    /// resume, if any. The engine looks up the bytes of the ingress queue when the engine settles
+    /// the event.
     fn pause(
         (place, now): (MemoryOffset, Time),
         ingress: IngressId,

@@ -12,7 +12,7 @@ const LONGEST_PATH: u32 = 1_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paths<'a> {
     pub(crate) links: &'a [Link],
-    /// Link from port 0 of each switch. The links of the other ports follow it.
+    /// Link from port 0 of each switch. The links of the switch's other ports follow in order.
     pub(crate) first_links: &'a [LinkId],
     pub(crate) routes: &'a Routes,
     pub(crate) hosts: u32,

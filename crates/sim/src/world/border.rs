@@ -15,7 +15,7 @@ use bufferlab_units::Time;
 pub(crate) struct Border {
     /// Number of the part to which each link leads.
     to: Table<LinkId, u8>,
-    /// Outgoing packets, reports and timers, by the part of the network that receives them.
+    /// Outgoing packets, reports and timers, by the receiving part of the network.
     out: Vec<Out>,
     /// Earliest time at which a packet or a timer takes effect in another part.
     first: Time,

@@ -6,12 +6,13 @@
 //!
 //! # Simultaneous events
 //!
-//! At one instant, completed transmissions are handled before deliveries, so that space freed
-//! at an instant can be used at that instant. Within a class the order is *fair and seeded*:
-//! a hash of seed, time and component number decides. So every order of any set of components is
-//! equally frequent over many instants, and no port is favoured by its number. (A number XORed with
-//! noise would not be fair: of 0, 1 and 2, it puts 2 first half of the time.) The calendar computes
-//! the hash only for ties. A scenario may select the order of insertion instead ([`Ties`]).
+//! At one instant, completed transmissions are handled before deliveries, so that space freed at an
+//! instant can be used at that instant. Within a class the order is *fair and seeded*: a hash of
+//! seed, time and component number decides. So every order of any set of components is equally
+//! frequent over many instants, and no port is favoured by its number. (A number XORed with noise
+//! would not be fair: of 0, 1 and 2, the number 2 would be first half of the time.) The calendar
+//! computes the hash only for ties. A scenario may select the order of insertion instead
+//! ([`Ties`]).
 
 use crate::ids::LinkId;
 use crate::world::ties::Ties;
@@ -49,7 +50,7 @@ fn link_of(event: u64) -> LinkId {
 /// The earliest event of the calendar: its time, kind and link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Upcoming {
-    /// Time of the event. [`Time::MAX`] if there is no event.
+    /// Time of the event. [`Time::MAX`] if the calendar is empty.
     pub(crate) time: Time,
     event: u64,
 }
@@ -409,8 +410,8 @@ impl Calendar {
     }
 
     /// Next bucket to open, where `next` is the next occupied bucket of the ring. The function
-    /// moves events of that bucket from `far` to `current`. It also moves the time base if the open
-    /// bucket is late enough.
+    /// moves events of that bucket from `far` to `current`. The function also moves the time base
+    /// if the open bucket is late enough.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;

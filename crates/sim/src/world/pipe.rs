@@ -43,7 +43,7 @@ impl Pipe {
         false
     }
 
-    /// Removes the first packet, and returns it with the arrival time of the next packet, if any.
+    /// Removes and returns the first packet, with the arrival time of the next packet, if any.
     #[inline(always)] // Inlined where packets are delivered.
     pub(crate) fn pop_front(&mut self, packets: &mut Slab) -> Option<(PacketId, Option<Time>)> {
         let packet = self.first;
@@ -65,7 +65,7 @@ impl Pipe {
         std::iter::successors(first, |&packet| (packet != self.last).then(|| slab.behind(packet)))
     }
 
-    /// Removes all packets except the first, and returns them in order.
+    /// Removes all packets except the first, and returns the removed packets in order.
     pub(crate) fn keep_first(&mut self, slab: &Slab) -> Vec<PacketId> {
         let others = self.packets(slab).skip(1).collect();
         self.last = self.first;

@@ -1,10 +1,10 @@
 //! Shortest paths, and prescribed routes that replace shortest paths. The module finds the egress
 //! ports for every switch and destination host.
 //!
-//! All hosts of one switch are reached over the same ports from every other switch. So the table
-//! has an entry per switch and *destination*: all hosts of a switch that the same prescribed routes
-//! concern. A table by host would have forty times as many entries in a network of 10,000 hosts,
-//! and forwarding would wait for cache misses.
+//! Every other switch reaches all hosts of one switch over equal ports. So the table has an entry
+//! per switch and *destination*: all hosts of a switch to which equal prescribed routes apply. A
+//! table by host would have forty times as many entries in a network of 10,000 hosts, and
+//! forwarding would wait for cache misses.
 
 mod circles;
 

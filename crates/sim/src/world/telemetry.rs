@@ -1,4 +1,4 @@
-//! In-band network telemetry: reports of switches to packets whose transport requests them.
+//! In-band network telemetry: reports of switches to packets whose transport requests reports.
 //!
 //! Reports are in a separate table with a row per packet slot. So the packet table stays small, and
 //! runs without telemetry have no table. An ACK reuses the slot of its data packet, so the reports

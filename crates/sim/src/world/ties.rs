@@ -1,8 +1,8 @@
 //! Order of simultaneous events in the calendar.
 //!
-//! The fair order of two events depends only on the instant and on their links, so every part of
-//! the network can compute it alone. The order of insertion needs a count of all transmissions of
-//! the network, because the simulators that it imitates have one event queue.
+//! The fair order of two events depends only on the instant and on their links. So every part of
+//! the network can compute this order alone. The order of insertion needs a count of all
+//! transmissions of the network, because the imitated simulators have one event queue.
 
 use super::calendar::Kind;
 use crate::ids::LinkId;

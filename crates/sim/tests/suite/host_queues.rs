@@ -23,8 +23,8 @@ fn a_pias_flow_moves_down_by_the_bytes_that_it_has_sent() {
     let keys = format!("{BASE}pias_thresholds = [\"14 KB\", \"28001 B\"]");
     let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), &switch(4, "\"cs\""), &keys);
     let rows = run(&lab.flows(vec![flow(0, 1, 50 * SEGMENT, Time::ZERO)]));
-    // Ten packets are sent before the threshold of 14,000 B.
-    // The 21st packet has 28,000 B before it, one byte less than the second threshold.
+    // Ten packets are sent before the threshold of 14,000 B. The flow has sent 28,000 B before the
+    // 21st packet, one byte less than the second threshold.
     assert_eq!(stored(&rows, 1, 4), [0, 10, 11, 29]);
     assert_eq!(stored(&rows, 0, 4), [50, 0, 0, 0], "acknowledgements");
 }

@@ -203,7 +203,7 @@ fn random(seed: u64) -> Scenario {
     let samples =
         format!("[output]\nsample_interval = \"7 us\"\nsample_switch = \"{sampled}\"\ndelays = true");
     let output = draw(stream, &["", "[output]\npackets = \"all\"", &samples]);
-    // In a quarter of the runs, the time limit is so early that it ends the run.
+    // In a quarter of the runs, an early time limit ends the run.
     let drain = if seed.is_multiple_of(4) { "300 us" } else { "400 ms" };
     Lab::new(&topology, &random_switch(stream), &random_transport(stream))
         .transport("congestion_control = \"cubic\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"")

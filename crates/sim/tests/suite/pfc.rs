@@ -218,10 +218,10 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     }
 }
 
-/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md`
-/// section 8.1). It is the sum of two packets (the packet that triggers the pause,
-/// and the packet that the sender is sending), the frame, and the bytes that arrive during both
-/// propagation delays and the reaction time.
+/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md` section 8.1). The
+/// headroom is the sum of two packets, the frame, and the bytes that arrive during both propagation
+/// delays and the reaction time. The two packets are the packet that triggers the pause, and the
+/// packet that the sender is sending.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
     2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
 }

@@ -195,8 +195,8 @@ fn a_network_inside_servers_takes_its_rate_and_latency() {
             }
             let rows = run_fast(&lab(16, &transport(1_000)).workloads(&workload(&collective, more)));
             // Transfers inside a server have no headers. So the closed form counts payload inside
-            // servers and bytes on the wire between servers. Equivalently, it counts bytes on the
-            // wire everywhere, with a rate inside servers that is higher by the headers.
+            // servers and bytes on the wire between servers. Equivalently, the form counts bytes on
+            // the wire everywhere, with a rate inside servers that is higher by the headers.
             let wired = BitRate(inside.rate.0 * (PAYLOAD + HEADER) / PAYLOAD);
             let (ack, arrival) = ack_times();
             let others = u64::from(16 / servers - 1);
@@ -417,7 +417,7 @@ fn mistakes_in_keys_and_files_are_refused_with_their_reason() {
     says(refused("few", CHAIN, "file = \"schedule.csv\"\nhosts = [\"h0\", \"h1\"]"), &["rank 2"]);
     says(refused("unknown", CHAIN, "file = \"schedule.csv\"\nhosts = [\"x\"]"), &["no host \"x\""]);
     // The error about a deadlock names the nodes that wait for each other, and counts the nodes
-    // that depend on them.
+    // that depend on these nodes.
     let circle = CHAIN.replace("5000,,,,a\n", "5000,,,,e\n");
     says(refused("circle", &circle, file), &["b → e", "wait for each other and never start"]);
     says(refused("unreachable", &CHAIN.replace(",b:done+500", ",nobody"), file), &["nobody"]);

@@ -49,10 +49,10 @@ fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     (count - 1) * full + delays + (path.len() as u64 - 1) * full + path[0].rate.serialization(last).0
 }
 
-/// Time of slow start without loss over hops of one rate (ps).
-/// Round r has W·2^r packets. It begins when the first acknowledgement of round r − 1 arrives,
-/// or when that round's packets have left, whichever is later.
-/// Within a round, two packets follow every acknowledgement, so they leave back to back.
+/// Time of slow start without loss over hops of one rate (ps). Round r has W·2^r packets. Round r
+/// begins when the first acknowledgement of round r − 1 arrives, or when that round's packets have
+/// left, whichever is later. Within a round, two packets follow every acknowledgement, so the
+/// packets leave back to back.
 fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
     let round_trip = alone(path, FULL) + alone(path, ACK);
     let full = path[0].rate.serialization(FULL).0;
@@ -65,8 +65,8 @@ fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
         left -= round;
         round *= 2;
     }
-    // A last packet that begins a round has no packet before it,
-    // unless the rounds follow each other without a gap.
+    // If the last packet begins a round, no packet precedes it, unless the rounds follow each other
+    // without a gap.
     let extra = if left == 1 && follows {
         (path.len() as u64 - 1) * (full - path[0].rate.serialization(last).0)
     } else {
@@ -295,7 +295,7 @@ fn hpcc_leaves_five_percent_of_an_empty_network_idle() {
             for size in [1, 30_000, 100_000, 300_001, 1_000_000, 10_000_000] {
                 let (count, last) = frames(size);
                 // The flow sends for one round trip at line rate until the first report has
-                // returned. Then it has the window W with W = eta BDP + W_AI.
+                // returned. Then the flow has the window W with W = eta BDP + W_AI.
                 let first = count.min(base / full);
                 let rest = (count - first) as f64 * full as f64 * (1.0 / (0.95 + 0.05 / 100.0) - 1.0);
                 let expected = train(&path, count, last) + rest as u64;

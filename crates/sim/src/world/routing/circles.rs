@@ -19,7 +19,7 @@ struct Onward {
     /// One bit per link and port of the switch at its far end: whether a route leads from the link
     /// to the port.
     ports: Vec<u64>,
-    /// Link from port 0 of each switch. The links of the other ports follow it.
+    /// Link from port 0 of each switch. The links of the switch's other ports follow in order.
     first_links: Vec<Option<LinkId>>,
     /// Entry of the routes that each link has added last. Neighbouring destinations often have
     /// equal entries.
