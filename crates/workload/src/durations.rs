@@ -52,8 +52,9 @@ impl Durations {
     }
 
     /// Draws the rest of a duration that is in progress at time zero. The rest of a fixed duration
-    /// is a uniform fraction of it, so that sources with equal periods are not synchronised. The
-    /// rest of other shapes is a whole duration, which is exact for the exponential shape.
+    /// is a uniform fraction of the duration, so that sources with equal periods are not
+    /// synchronised. The rest of other shapes is a whole duration, which is exact for the
+    /// exponential shape.
     pub fn sample_first(&self, stream: &mut RandomStream) -> Time {
         match self.shape {
             DurationShape::Fixed if self.mean.0 > 0 => Time(stream.below(self.mean.0)),

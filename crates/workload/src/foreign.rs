@@ -36,7 +36,8 @@ const CAPTURE: &str = "a packet capture";
 pub(crate) const PACKET_TRACE: &str = "a packet trace";
 
 impl Foreign {
-    /// Detects a format from the beginning of a file, unless it is the expected format `own`.
+    /// Detects the format of a file from its beginning. `None` for an unknown format, and for the
+    /// expected format `own`.
     pub(crate) fn but_not(content: &[u8], own: &str) -> Option<Self> {
         Self::detect(content).filter(|foreign| foreign.name != own)
     }

@@ -1,4 +1,4 @@
-//! Incast: hosts query many servers at once, and all servers answer at the same instant.
+//! Incast: hosts query many servers at once, and all servers answer at one instant.
 
 use crate::arrivals::{Arrivals, streams};
 use crate::pattern::Racks;
@@ -84,15 +84,15 @@ pub struct IncastParams<'a> {
 }
 
 /// Partition-aggregate traffic: every host is a client that sends queries in a Poisson process. A
-/// query makes `fan_in` distinct servers answer at the same instant. The request itself is not
-/// modelled, as in the public ns-3 artifacts.
+/// query makes `fan_in` distinct servers answer at one instant. The request itself is not modelled,
+/// as in the public ns-3 artifacts.
 ///
 /// Servers of a query:
 /// * [`Pattern::NextRack`]: `fan_in` hosts of the client's next rack, hence all of its hosts when
 ///   `fan_in` is the rack's size (the public ABM artifact);
 /// * [`Pattern::OtherRack`]: one other rack is drawn (each with equal probability), then `fan_in`
 ///   of its hosts (the text of ABM);
-/// * [`Pattern::AllToAll`]: `fan_in` hosts, none of them the client.
+/// * [`Pattern::AllToAll`]: `fan_in` hosts other than the client.
 ///
 /// Answers of a query are in the order in which the servers were drawn, so no server is
 /// always first. Random streams: `workload/<label>/arrivals` and `…/destinations`, with the

@@ -78,8 +78,8 @@ impl MultiGet {
     /// Creates the closed loops with their threads.
     ///
     /// # Errors
-    /// [`SourceError`] if there is no server or nothing to request, or a client has fewer than
-    /// `fan_in` servers.
+    /// [`SourceError`] if the workload has no server or nothing to request, or a client has fewer
+    /// than `fan_in` servers.
     pub fn new(params: MultiGetParams<'_>) -> Result<Self, SourceError> {
         let MultiGetParams { seed, label, threads, fan_in, items, item_bytes, .. } = params;
         let is_sound = params.think.as_ref().is_none_or(Durations::is_sound);

@@ -99,8 +99,9 @@ impl OnOffSource {
     /// Creates the on-off sources.
     ///
     /// # Errors
-    /// [`SourceError`] if there is no pair, a pair is listed twice or sends to itself, or the
-    /// pattern does not fit the racks. Also if there is no kind of burst, or a duration is invalid.
+    /// [`SourceError`] if `partners` has no pair, a pair is listed twice or sends to itself, or the
+    /// pattern does not fit the racks. Also if `kinds` has no kind of burst, or a duration is
+    /// invalid.
     pub fn new(params: OnOffParams<'_>) -> Result<Self, SourceError> {
         let OnOffParams { seed, label, partners, kinds, off, end } = params;
         let weight: f64 = kinds.iter().map(|kind| kind.weight).sum();

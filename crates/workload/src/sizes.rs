@@ -25,7 +25,7 @@ impl SizeDistribution {
     /// Creates a distribution of flow sizes whose cumulative distribution goes through `points`.
     ///
     /// # Errors
-    /// [`SizeError`] unless there is a point and the points are valid. Sizes must be finite, not
+    /// [`SizeError`] if `points` is empty or a point is invalid. Sizes must be finite, not
     /// negative, never fall, and end with at least one byte. Probabilities must be in 0..=1, never
     /// fall, and end with 1.
     pub fn from_points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Result<Self, SizeError> {

@@ -72,7 +72,7 @@ pub enum Queries {
 
 /// Function that checks parameters against the workload's context, and creates the workload. The
 /// function sets computed values with [`Params::set`] and similar functions, so that the resolved
-/// scenario contains them.
+/// scenario contains these values.
 ///
 /// # Errors
 /// Contradictions between parameters, each reported at the parameter that causes the contradiction.
@@ -112,7 +112,7 @@ pub fn register_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, Re
     WORKLOADS.register_below(COMMON, info)
 }
 
-/// Registers a custom workload, replacing a custom workload of the same name; see
+/// Registers a custom workload, replacing a custom workload of this name; see
 /// [`register_workload`].
 ///
 /// # Errors

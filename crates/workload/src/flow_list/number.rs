@@ -46,7 +46,7 @@ pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
         units = append(units, 0)?;
         position += 1;
     }
-    // "-0.0" is zero, so it is accepted.
+    // The text "-0.0" is zero, so the parser accepts this text.
     if negative && (units != 0 || !exact) {
         return Err(CellProblem::Negative);
     }

@@ -32,8 +32,7 @@ pub(super) enum Link {
     Ip,
     /// The header is four bytes with the address family: BSD's loopback.
     Loopback,
-    /// The header comes from the Linux kernel, which generates it in captures of all interfaces
-    /// (`tcpdump -i any`).
+    /// The header comes from the Linux kernel, in captures of all interfaces (`tcpdump -i any`).
     Cooked,
     /// The header is version 2 of the Linux kernel's header for captures of all interfaces.
     Cooked2,

@@ -199,7 +199,7 @@ const CAPTURED: [(u64, u8, u64); 12] = [
     (1_795_379_204_568_593_541, 2, 1_442),
 ];
 
-/// Returns the packets of a capture; 127.0.0.1 is host 1, and so on.
+/// Returns the packets of a capture; the address 127.0.0.k is host k.
 fn captured(file: &str) -> Vec<(u64, u32, u32, u64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces").join(file);
     let content = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
