@@ -286,7 +286,7 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// Reduces the flow's rate at `now`, with `flight` segments in the network, by setting the
     /// slow-start threshold. The caller then sets the window by the rules of the recovery, unless
     /// the control sets the window. Controls that react to queues, rates or delays may ignore
-    /// losses, because the recovery handles them.
+    /// losses, because the recovery handles losses.
     fn on_congestion(
         &mut self,
         _config: &TcpConfig,
@@ -315,8 +315,8 @@ pub trait Controller: fmt::Debug + Send + CloneController {
 
     /// Returns an error of the control once. After an error, results of the control have no
     /// meaning. The simulator calls this method when a flow ends, at intervals, and at the end of a
-    /// run. A run with an error has no result. Before the simulator reads the error, it still calls
-    /// the control, which leaves the window unchanged.
+    /// run. A run with an error has no result. Before the simulator reads the error, the simulator
+    /// still calls the control, which leaves the window unchanged.
     fn take_failure(&mut self) -> Option<ControlFailure> {
         None
     }

@@ -1,8 +1,8 @@
 //! Sender of a TCP flow: windows, loss detection by SACK, recovery, and the retransmission timer.
 //!
-//! The scoreboard needs no state per segment. It consists of the first unacknowledged segment
-//! `una`, the set `sacked` of SACKed segments, and two segment numbers that only increase within a
-//! recovery:
+//! The scoreboard needs no state per segment. The scoreboard consists of the first unacknowledged
+//! segment `una`, the set `sacked` of SACKed segments, and two segment numbers that only increase
+//! within a recovery:
 //!
 //! * holes below `lost_below` are lost (RFC 6675: enough segments above these holes were SACKed;
 //!   after a timeout: all holes);
@@ -570,8 +570,8 @@ impl Sender {
         true
     }
 
-    /// Ends the flow after the segments that the sender has sent, or after one segment if it has
-    /// sent none. Returns the flow's number of segments.
+    /// Ends the flow after the segments that the sender has sent, or after one segment if the
+    /// sender has sent no segment. Returns the flow's number of segments.
     pub fn close(&mut self) -> u32 {
         self.total = self.next.max(1);
         self.burst_left = 0;

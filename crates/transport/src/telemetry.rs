@@ -1,4 +1,4 @@
-//! In-band network telemetry: reports of switches to transports that request them.
+//! In-band network telemetry: reports of switches to transports that request reports.
 
 use bufferlab_units::{BitRate, Time};
 
@@ -80,7 +80,7 @@ impl LastReports {
                 compare(now, before, now.at - before.at);
             }
         }
-        // A report in a late ACK must not replace a newer report of the same port.
+        // A report in a late ACK must not replace a newer report of its port.
         for (index, &report) in reports.iter().enumerate() {
             let kept = &mut self.hops[index];
             if index >= usize::from(self.count) || kept.port != report.port || kept.at < report.at {
