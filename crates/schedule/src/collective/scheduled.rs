@@ -28,8 +28,8 @@ impl ScheduledCollective {
 
     /// Bus bandwidth of a collective that takes `time` (bit/s, rounded down).
     ///
-    /// The factors equal the factors in `doc/PERFORMANCE.md` of nccl-tests. They are 2(n − 1)/n for
-    /// an all-reduce, (n − 1)/n for all-gather, reduce-scatter and all-to-all, and 1 for a
+    /// The factors equal the factors in `doc/PERFORMANCE.md` of nccl-tests. The factor is 2(n −
+    /// 1)/n for an all-reduce, (n − 1)/n for all-gather, reduce-scatter and all-to-all, and 1 for a
     /// broadcast. A pipeline counts like the send-receive test, with 1.
     #[must_use]
     pub fn bus_bps(&self, time: Time) -> u64 {
