@@ -18,7 +18,7 @@ pub struct Input<'a> {
     pub path: &'a Path,
     /// Content of the file, as text or gzipped.
     pub content: &'a [u8],
-    /// Format of the file; `None` means that the content determines it.
+    /// Format of the file; `None` means that the content determines the format.
     pub format: Option<Format>,
 }
 
