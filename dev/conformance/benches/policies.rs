@@ -2,9 +2,9 @@
 //! registered policy, at 16 × 8 and at 128 × 8 queues.
 //!
 //! `cargo bench -p bufferlab-conformance --bench policies` prints nanoseconds and the ratio to
-//! complete sharing in the same run, because machines differ in speed and load. A quarter of the
-//! ports is busy and the buffer is near its limit, so that the policies take every branch. Timers
-//! expire at their times. The last line is Dynamic Thresholds without dynamic dispatch.
+//! complete sharing in this run, because machines differ in speed and load. A quarter of the ports
+//! is busy and the buffer is near its limit, so that the policies take every branch. Timers expire
+//! at their times. The last line is Dynamic Thresholds without dynamic dispatch.
 
 use bufferlab_core::policy::DynamicThreshold;
 use bufferlab_core::{Header, POLICIES, Packet, Policy, Switch, SwitchConfig, Tags};

@@ -1,4 +1,4 @@
-//! Conformance checks for buffer-management policies and the switches that run them. The
+//! Conformance checks for buffer-management policies and for switches with these policies. The
 //! implementation may be in this repository or elsewhere.
 //!
 //! * [`Device`] is the interface of a switch under test: arrivals, departures, timers, queue

@@ -6,7 +6,7 @@ use crate::subject::Subject;
 use bufferlab_core::{Accounting, BuildError, DropReason, Hardware, QueueId, Reserves, ResumeBelow, Tags};
 use std::fmt;
 
-/// A claim that must hold for every policy, with the function that checks it.
+/// A claim that must hold for every policy, with the function that checks the claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
     /// Text of the claim in plain words.
@@ -269,9 +269,9 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks policies with a threshold. A packet is admitted if it fits in the buffer and q + len is
-/// within the threshold. A packet beyond the threshold is dropped, unless the policy removes other
-/// packets to store this packet.
+/// Checks policies with a threshold. A packet is admitted if the packet fits in the buffer and q +
+/// len is within the threshold. A packet beyond the threshold is dropped, unless the policy removes
+/// other packets to store this packet.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -338,7 +338,7 @@ pub fn tolerates_early_timeouts(subject: &Subject, script: &Script) -> Result<()
     Ok(())
 }
 
-/// Checks that a packet larger than the buffer is dropped in any state, whatever its tags. The
+/// Checks that a packet larger than the buffer is dropped in any state and with any tags. The
 /// accounts must stay correct.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Reads and checks a vector file, and converts it to runnable cases.
+//! Reads and checks a vector file, and converts its text to runnable cases.
 
 use super::marker::{ClassifierText, MarkText, MarkerText};
 use super::read::{Complaint, Head, LoadError, Written, cases, text};

@@ -29,8 +29,8 @@
 //!
 //! # Step
 //!
-//! Each step has at most one event. The sender is then polled until it sends no more segments, and
-//! the expectations are checked.
+//! Each step has at most one event. After the event, the runner polls the sender until no more
+//! segments are sent, and checks the expectations.
 //!
 //! | key | meaning |
 //! |---|---|

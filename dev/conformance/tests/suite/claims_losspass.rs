@@ -161,7 +161,7 @@ impl Printed {
             self.large.pop_back();
             self.evicted += 1;
             self.small.push_back(len);
-            // The printed code has no return here, so it continues with line 10.
+            // The printed code has no return here, so the code continues with line 10.
         }
         self.dropped += 1;
     }

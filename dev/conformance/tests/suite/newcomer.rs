@@ -1,8 +1,9 @@
-//! Tests whether the walk-throughs in `docs/extend` work if a reader follows them literally.
+//! Tests whether the walk-throughs in `docs/extend` work for a reader who follows every step
+//! literally.
 //!
 //! The test follows every page with the title `# Add a …`. All pages share one copy of the
 //! repository, so that the test builds the copy once. A page has five kinds of instructions, each a
-//! bold paragraph with a fenced block below it:
+//! bold paragraph above a fenced block:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -20,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Build profile of the copy, for fast builds: most crates of the copy are built more often than
-/// they run. Third-party libraries are built as in the workspace, so that the copy can reuse them.
+/// Build profile of the copy, for fast builds: most crates of the copy are built often but run
+/// rarely. Third-party libraries are built as in the workspace, so that the copy can reuse them.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
@@ -420,7 +421,7 @@ impl Copy {
     }
 }
 
-/// Pages of `docs/extend` in the order in which the test follows them. All other walk-throughs
+/// Pages of `docs/extend` in the order in which the test follows the pages. All other walk-throughs
 /// follow these pages.
 const PAGES: &[&str] = &[
     "policy",
@@ -501,8 +502,8 @@ fn the_walk_throughs_work() {
             _ => {}
         }
     }
-    // The mistakes of the last page are tested first, so that dependent pages precede the pages
-    // that they need.
+    // The mistakes of the last page are tested first, so that each page precedes the pages on which
+    // it depends.
     walks.iter().rev().for_each(|walk| copy.check_mistakes(walk));
 }
 
