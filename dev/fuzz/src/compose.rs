@@ -119,7 +119,8 @@ fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     }
 }
 
-/// Chooses the base scenario: a lossless base if an option needs it, otherwise any base.
+/// Chooses the base scenario: a lossless base scenario if an option needs lossless priorities,
+/// otherwise any base scenario.
 fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     let is_lossless = |choice: &Choice| {
         ["switch.pfc", "fault"].iter().any(|path| choice.path.starts_with(path))

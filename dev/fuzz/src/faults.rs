@@ -41,7 +41,7 @@ pub struct Faults {
 /// Result of an injection of faults.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
-    /// Numbers of injected faults by kind, and the failures that they revealed.
+    /// Numbers of injected faults by kind, and the failures that these faults revealed.
     pub report: Report,
     /// Position in the order of faults, including the faults of earlier calls.
     pub done: usize,

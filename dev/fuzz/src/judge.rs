@@ -41,7 +41,7 @@ pub enum Outcome {
     Ran,
     /// The run of the case used up its budget of time or packet-hops.
     Stopped,
-    /// The loader accepted the case, and the engine refused it with a reason.
+    /// The loader accepted the case, and the engine refused the case with a reason.
     Refused,
 }
 
@@ -72,7 +72,7 @@ pub enum Fault {
     Resolved(String),
     /// The tables of a run with several threads differ from the tables of a run with one thread.
     Threads(String),
-    /// `check` accepts the scenario, but `run` refuses it.
+    /// `check` accepts the scenario, but `run` refuses the scenario.
     Disagrees(String),
 }
 

@@ -217,8 +217,8 @@ pub fn input(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Peak memory of this process since [`forget_peak`] (KiB); `None`
-/// if the system does not report it.
+/// Peak memory of this process since [`forget_peak`] (KiB); `None` if the system does not report
+/// the peak memory.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -170,8 +170,8 @@ pub fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {
     fs::write(path, serde_json::to_string_pretty(summary).map_err(io::Error::other)? + "\n")
 }
 
-/// Runs the cases `from`, `from + step` … below `until` in a worker process.
-/// The worker announces each case on standard output, and reports the case when it has ended.
+/// Runs the cases `from`, `from + step` … below `until` in a worker process. The worker announces
+/// each case on standard output, and reports the result of the case at its end.
 ///
 /// # Errors
 /// If standard output is closed or a case cannot be written to a file.

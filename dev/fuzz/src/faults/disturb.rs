@@ -78,8 +78,8 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must succeed despite the disturbance: short
-    /// and interrupted calls must not affect it.
+    /// Whether the command must succeed despite the disturbance: short and interrupted system calls
+    /// must not affect the command.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
     }
