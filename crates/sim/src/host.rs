@@ -2,8 +2,8 @@
 //!
 //! A host handles an event: a flow starts, a packet arrives, a timer expires, or the host's link is
 //! idle. The host reaches only the state in this module and its [`Uplink`]. The host records all
-//! other effects in [`Hosts::effects`]. Both ends of a flow share one slot, because policies know
-//! the flow by its slot.
+//! other effects in [`Hosts::effects`]. The sender and the receiver of a flow share one slot,
+//! because policies identify the flow by its slot.
 
 pub(crate) mod card;
 pub(crate) mod connections;

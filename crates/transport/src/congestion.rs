@@ -63,7 +63,7 @@ pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlI
 /// use bufferlab_transport::*;
 /// use bufferlab_units::Time;
 ///
-/// /// Sends a fixed window, whatever happens.
+/// /// Keeps a fixed congestion window.
 /// #[derive(Clone, Debug)]
 /// struct Fixed;
 ///

@@ -46,7 +46,7 @@ pub(crate) struct Target {
     pub(crate) inputs: u64,
     /// CPU time limit for reading an input (s).
     pub(crate) seconds: u64,
-    /// Reads an input; an error is the refusal in words.
+    /// Function that reads an input. The error is the reader's refusal as text.
     pub(crate) read: fn(&mut Desk, &[u8]) -> Result<(), String>,
 }
 

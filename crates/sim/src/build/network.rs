@@ -19,9 +19,9 @@ pub(super) struct Cabling {
     pub(super) first_links: Table<SwitchId, LinkId>,
 }
 
-/// Bytes after which a packet from a link of this rate counts as arrived,
-/// if the switch cuts through. `None` (store and forward) if a port is faster than the link,
-/// because such a port would have no more bits to send in the middle of the packet.
+/// Bytes after which a packet from a link of this rate counts as arrived, if the switch cuts
+/// through. `None` (store and forward) if a port is faster than the link: the port would run out of
+/// bits in the middle of the packet.
 fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: BitRate) -> Option<u32> {
     scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }

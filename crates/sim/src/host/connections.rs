@@ -4,8 +4,8 @@
 //! closed loop has separate pools. A connection carries one message at a time, until the message is
 //! acknowledged. A message takes an idle connection before it opens another connection. The message
 //! prefers the most recently used connection, whose window is the most recent. Messages that may
-//! not open another connection wait in the order of their arrival. Such messages already count as
-//! flows (their FCT runs) but have sent no packet.
+//! not open another connection wait in the order of their arrival. Waiting messages already count
+//! as flows (their completion time includes the wait) but have sent no packet.
 
 use super::Hosts;
 use crate::ids::{FlowSlot, HostId, PoolId, TransportId};

@@ -146,8 +146,8 @@ impl Hosts {
         }
     }
 
-    /// Ends a flow and frees its slot. Returns the account of both ends if the flow's destination
-    /// is in this part.
+    /// Ends a flow and frees its slot. Returns the account of sender and receiver if the flow's
+    /// destination is in this part.
     pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
         let &Retired { at, slot, ref account } = retired;
         self.flows.remove(slot, at.at);

@@ -1,8 +1,8 @@
 //! Live flows: their senders, receivers and records, in three parallel tables.
 //!
-//! A slot is reused when its flow has ended. A flow ends when three conditions hold: its sender is
-//! done, the network has no packet of the flow, and the flow is not in its host's turn order. The
-//! slot becomes free only when the current interval is over. See [`FreeSlots`].
+//! A slot is reused when its flow has ended. A flow ends when its sender is done, the network has
+//! no packet of the flow, and the flow is in no turn order. The slot becomes free only when the
+//! current interval is over. See [`FreeSlots`].
 
 use super::slots::FreeSlots;
 use super::transport::{Control, Transport};

@@ -68,7 +68,7 @@ pub(super) struct Exchange {
     notices: [Vec<Notice>; 2],
     /// Flows of each part that have ended in the current interval.
     retired: Vec<Mutex<Vec<Retired>>>,
-    /// Ended flows with the data of both ends, for the part that writes the results.
+    /// Ended flows with the data of sender and receiver, for the part that writes the results.
     accounts: Mutex<Vec<(Time, FlowAccount)>>,
     /// Rows of all parts, for the part that writes the results.
     rows: Mutex<Vec<OrderedRow>>,

@@ -25,7 +25,7 @@ pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
     pub(crate) delay: Time,
-    /// Packets in flight, and packets in the device at the near end.
+    /// Packets in flight on the link, and packets in the device at the link's near end.
     pub(crate) pipe: Pipe,
     pub(crate) to: End,
     pub(crate) tx_packets: u64,
@@ -67,14 +67,14 @@ pub(crate) struct LinkAccount {
 struct Special {
     /// Bytes of a packet after which the switch at the far end forwards the packet (cut-through).
     header_bytes: Option<u32>,
-    /// Queue of the device at the near end.
+    /// Queue of the device at the near end of the link.
     device: Option<DeviceQueue>,
 }
 
 /// A packet that a link has accepted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
-    /// Time at which the packet arrives at the far end.
+    /// Time at which the packet arrives at the far end of the link.
     pub(crate) arrival: Time,
     /// Whether the packet is the only packet in flight, so that its delivery must be scheduled.
     pub(crate) alone: bool,
@@ -113,7 +113,8 @@ impl Link {
         }
     }
 
-    /// Sets the capacity of the device queue at the near end (packets). 0: no device queue.
+    /// Sets the capacity of the device queue at the near end of the link (packets). 0: no device
+    /// queue.
     pub(crate) fn set_device_queue(&mut self, packets: u32) {
         if packets > 0 {
             self.special.get_or_insert_default().device = Some(DeviceQueue::new(packets));

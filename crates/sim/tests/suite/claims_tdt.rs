@@ -1,8 +1,8 @@
 //! Claims of TDT (ToN 2022), Figures 9 to 11, about random traffic,
 //! tested on the shipped scenarios.
 //!
-//! If the paper is ambiguous, the tests run both readings:
-//! the spread of burst lengths (section VI-B), and the quantity that "9:1" counts (section VI-C).
+//! If the paper is ambiguous, the tests run both interpretations: the spread of burst lengths
+//! (section VI-B), and the quantity that "9:1" counts (section VI-C).
 
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_findings};

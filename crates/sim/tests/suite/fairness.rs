@@ -6,8 +6,8 @@ use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 
 /// Counts the delivered packets of each host when all hosts send to one port at the same
-/// picosecond. The port sends the first arrival at once and stores the second one in the buffer,
-/// which has space for one packet. All other packets are lost and never sent again.
+/// picosecond. The port sends the first arrival at once and stores the second arrival in the
+/// buffer, which has space for one packet. All other packets are lost and never sent again.
 fn winners(hosts: u32, instants: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
     let spacing = Time::from_us(20);
     let lab = Lab::new(

@@ -47,10 +47,10 @@ impl Sender {
     /// are those after the previous message.
     ///
     /// `idle_restart` concerns a connection that was idle for longer than its retransmission
-    /// timeout. Such a connection begins with the smaller of its window and the initial window (RFC
-    /// 5681 section 4.1). The slow-start threshold stays. Controls that set their window ignore the
-    /// restart: these controls pace their packets, so the burst that the restart prevents does not
-    /// happen.
+    /// timeout. After this time, a connection begins with the smaller of its window and the initial
+    /// window (RFC 5681 section 4.1). The slow-start threshold stays. Controls that set their
+    /// window ignore the restart: these controls pace their packets, so the burst that the restart
+    /// prevents does not happen.
     pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {
         debug_assert!(self.next == 0, "a message changes its connection before it is sent");
         let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;

@@ -250,7 +250,8 @@ fn a_trace_of_too_many_addresses_is_refused_at_its_line() {
     assert!(error.contains(wanted), "{error}");
 }
 
-/// The file is a bomb: 100 MB of zeros compress to 100 KB, and take a few megabytes of memory.
+/// A small gzipped file must not fill the memory: 100 MB of zeros compress to 100 KB, and take a
+/// few megabytes of memory.
 #[test]
 fn a_bomb_of_zeros_is_refused_at_its_first_line() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

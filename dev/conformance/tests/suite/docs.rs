@@ -98,7 +98,8 @@ fn items(page: &str) -> Vec<String> {
     items
 }
 
-/// Pages cite tests and vectors by name. So renaming a test must not leave a dead reference.
+/// Pages cite tests and vectors by name. The test finds references to tests and vectors that no
+/// longer exist.
 #[test]
 fn tests_and_vectors_that_a_page_cites_exist() {
     let root = folder().join("../../..");
