@@ -1,20 +1,21 @@
-//! Members of tar archives, in which traces of several ranks are often published.
+//! Reads the members of tar archives, because traces of several ranks are often published as
+//! archives.
 
 use crate::ImportError;
 use std::path::{Path, PathBuf};
 
 /// Size of a header, and unit of every member's content (bytes).
 const BLOCK: usize = 512;
-/// Largest number of members that are read.
+/// Largest number of members that are read from an archive.
 const MEMBERS: usize = 65_536;
 
-/// Whether the content is a tar archive.
+/// Whether the content of a file is a tar archive.
 pub(crate) fn is_archive(content: &[u8]) -> bool {
     content.get(257..262) == Some(b"ustar")
 }
 
-/// Reads the regular files of an archive. Files of macOS that begin with `._` have no content of
-/// their own, so they are skipped.
+/// Reads the regular files of an archive. The function skips files whose names begin with `._`, in
+/// which macOS stores only metadata.
 ///
 /// # Errors
 /// If the archive is damaged, or has no files.
@@ -47,13 +48,13 @@ pub(crate) fn members<'a>(path: &Path, content: &'a [u8]) -> Result<Vec<(PathBuf
     if found.is_empty() { Err(damaged()) } else { Ok(found) }
 }
 
-/// Text of a field that ends at its first zero.
+/// Text of a header field up to the field's first zero byte.
 fn text(field: &[u8]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
-/// Number of a field in octal digits.
+/// Parses the octal digits of a header field.
 fn octal(field: &[u8]) -> Option<usize> {
     usize::from_str_radix(text(field).trim(), 8).ok()
 }

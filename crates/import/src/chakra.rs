@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use wire::{Damage, Value, fields, message, repeated, zigzag};
 
-/// Kind of a node of a trace.
+/// Kind of a node in a Chakra trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Metadata,
@@ -30,7 +30,7 @@ pub(crate) struct TraceNode {
     pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) kind: u64,
-    /// Nodes whose data this node needs.
+    /// Ids of the nodes whose data this node needs.
     pub(crate) parents: Vec<u64>,
     /// Nodes that precede this node for other reasons than data.
     pub(crate) controls: Vec<u64>,
@@ -39,7 +39,7 @@ pub(crate) struct TraceNode {
     pub(crate) group: Option<String>,
 }
 
-/// A trace of one rank.
+/// A Chakra trace of one rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Trace {
     pub(crate) rank: u32,
@@ -102,7 +102,7 @@ impl TraceNode {
     }
 }
 
-/// Reads the trace of one rank.
+/// Reads the Chakra trace of one rank.
 pub(crate) fn read(path: &Path, content: &[u8], rank: u32) -> Result<Trace, ImportError> {
     let mut rest = content;
     let damaged = |rest: &[u8]| {
@@ -126,7 +126,7 @@ pub(crate) fn read(path: &Path, content: &[u8], rank: u32) -> Result<Trace, Impo
     Ok(trace)
 }
 
-/// Rank in the name of a trace's file, such as 3 in `all_reduce.3.et`.
+/// Rank in the name of a trace file, such as 3 in `all_reduce.3.et`.
 pub(crate) fn rank_of(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     let mut parts = name.rsplit('.').filter(|part| !matches!(*part, "et" | "gz" | "json"));

@@ -13,7 +13,7 @@ pub struct ImportError {
     pub line: Option<u64>,
     /// Column in the line, counted in characters from 1.
     pub column: Option<u64>,
-    /// Description of the problem.
+    /// Description of the problem in the imported file.
     pub problem: String,
     /// Description of the expected content, or of the action that helps.
     pub advice: String,

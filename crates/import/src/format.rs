@@ -110,7 +110,7 @@ fn of_words(source: Source<'_>) -> Option<Format> {
     (keys.iter().filter(|key| has(key)).count() >= 2).then_some(Format::HpccConfig)
 }
 
-/// Recognises the formats whose files contain only numbers.
+/// Recognises formats whose files contain only numbers, by the first two lines.
 fn of_numbers(source: Source<'_>) -> Option<Format> {
     let mut lines = source.lines().filter(|line| line.words().next().is_some());
     let first: Vec<_> = lines.next()?.words().take(WORDS).map(|word| word.text).collect();
@@ -154,7 +154,7 @@ fn of_numbers(source: Source<'_>) -> Option<Format> {
     of_columns(source)
 }
 
-/// Recognises the formats that are columns of numbers.
+/// Recognises formats whose files consist of columns of numbers.
 fn of_columns(source: Source<'_>) -> Option<Format> {
     let is_number = |text: &str| text.parse::<f64>().is_ok();
     let separated = |text| str::split(text, [' ', '\t', ',', '\r']).filter(|text| !text.is_empty());

@@ -1,8 +1,8 @@
 //! Reads GOAL schedules as text (LogGOPSim, `txt2bin.re`). ATLAHS uses this dialect, too.
 //!
-//! A send and its receive become one transfer.
-//! If a receive waits for other nodes, it becomes a barrier that waits for the transfer, too.
-//! Sends and receives match by source and tag, in the order of the file.
+//! A send and its receive become one transfer. A receive that waits for other nodes becomes a
+//! barrier, which also waits for the transfer. Sends and receives match by source and tag, in the
+//! order of the file.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word, short};
@@ -11,7 +11,7 @@ use bufferlab_schedule::{Condition, NodeId, ScheduleBuilder, ScheduleError, Tran
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Class of the schedule's messages.
+/// Name of the traffic class of all messages in a GOAL schedule.
 const CLASS: &str = "message";
 /// Largest number of ranks in a GOAL file.
 const RANKS: u64 = 65_535;
@@ -21,7 +21,7 @@ struct Receive<'a> {
     rank: u32,
     /// Rank that sends the message; `None` accepts every rank.
     from: Option<u32>,
-    /// Tag of the message; `None` accepts every tag.
+    /// Tag of the expected message; `None` accepts every tag.
     tag: Option<u32>,
     node: NodeId,
     line: Line<'a>,
@@ -40,7 +40,7 @@ struct Sent<'a> {
 /// Sends without a matching receive, by receiver, sender and tag.
 type Free<'a> = BTreeMap<(u32, u32, u32), VecDeque<Sent<'a>>>;
 
-/// State of reading one GOAL file.
+/// State of the reader of one GOAL file.
 struct Reader<'a, 'n> {
     source: Source<'a>,
     notices: &'n mut Notices,
@@ -56,7 +56,7 @@ struct Reader<'a, 'n> {
     repeated: u64,
 }
 
-/// Reads a GOAL schedule.
+/// Reads a GOAL schedule as text.
 pub(crate) fn read(
     source: Source<'_>,
     options: &ImportOptions,
@@ -106,7 +106,7 @@ fn refuse(source: Source<'_>, cause: &ScheduleError) -> ImportError {
     source.error(cause.to_string(), "correct the `requires` and the messages of these ranks")
 }
 
-/// Lines without comments. A comment may begin only where a statement may begin.
+/// Lists the lines without comments. A comment may begin only where a statement may begin.
 fn without_comments(source: Source<'_>) -> Result<Vec<Line<'_>>, ImportError> {
     let mut kept = Vec::new();
     let mut opened: Option<Line<'_>> = None;
@@ -364,7 +364,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Takes the first matching send of the file for `receive`.
+/// Removes the first send in the file that matches `receive`, and returns the send.
 fn take<'a>(free: &mut Free<'a>, receive: &Receive<'_>) -> Option<Sent<'a>> {
     let key = match (receive.from, receive.tag) {
         (Some(from), Some(tag)) => (receive.rank, from, tag),

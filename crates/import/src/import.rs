@@ -1,4 +1,4 @@
-//! Imports files that belong together.
+//! Imports a set of files that describe one network and its traffic.
 
 use crate::imported::Traffic;
 use crate::scenario::assume_the_rest;
@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A file that is to be imported.
+/// Input of an import: a file of another simulator.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// Path of the file, for messages and for the rank of a trace.
     pub path: &'a Path,
-    /// Content of the file, maybe gzipped.
+    /// Content of the file, as text or gzipped.
     pub content: &'a [u8],
-    /// Format of the file; `None` means that the content determines it.
+    /// Format of the file; `None` means that the content determines the format.
     pub format: Option<Format>,
 }
 
@@ -76,7 +76,7 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
     Ok(imported)
 }
 
-/// Path and unpacked content of a file, and its format if the user named it.
+/// Path and unpacked content of a file, and the file's format if the user named the format.
 type Content<'a> = (PathBuf, Cow<'a, [u8]>, Option<Format>);
 
 /// Returns the files, with the members of archives in their place.
@@ -141,7 +141,7 @@ fn number_hosts(imported: &mut Imported) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Refuses two networks, or two descriptions of traffic.
+/// Refuses a set of files with two networks, or with two descriptions of traffic.
 fn refuse_pairs(imported: &Imported) -> Result<(), ImportError> {
     let networks = [Format::FatTree, Format::HpccTopology, Format::SimaiTopology];
     let traffic =

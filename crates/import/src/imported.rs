@@ -7,12 +7,12 @@ use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::path::PathBuf;
 
-/// Options of an import for decisions that the files leave open.
+/// Options of an import, for values that the files do not state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportOptions {
     /// Unit of `start` in connection matrices: 1 for picoseconds, 1,000,000 for microseconds.
     pub start_unit: Time,
-    /// Algorithm for collectives of which a file has only the name.
+    /// Algorithm for collectives for which a file states no algorithm.
     pub algorithm: Algorithm,
     /// Number of ranks of a server, for hierarchical collectives.
     pub ranks_per_server: u32,
@@ -37,14 +37,15 @@ impl Default for ImportOptions {
     }
 }
 
-/// Notices about an import.
+/// Notices of an import about understood, ignored and assumed content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
     /// Parts of the files that the import understood.
     pub understood: Vec<String>,
     /// Content of the files that has no counterpart in a scenario.
     pub ignored: Vec<String>,
-    /// Choices that the files leave open, and deviations of the files from their format.
+    /// Assumptions about values that the files do not state, and deviations of the files from their
+    /// format.
     pub assumed: Vec<String>,
     /// Number of entries at the start of `assumed` that are not about the default network, switch and
     /// transport.
@@ -52,7 +53,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// Choices about the traffic alone, without network, switch and transport.
+    /// Assumptions about the traffic alone, without network, switch and transport.
     pub fn own_traffic(&self) -> impl Iterator<Item = &str> {
         self.assumed.iter().take(self.own_traffic).map(String::as_str)
     }
@@ -70,7 +71,7 @@ impl Notices {
     }
 }
 
-/// Adds a text to a list, unless the list ends with this text.
+/// Adds a text to a list of notices, unless the list already ends with this text.
 fn add(list: &mut Vec<String>, text: String) {
     if list.last() != Some(&text) {
         list.push(text);
@@ -80,9 +81,9 @@ fn add(list: &mut Vec<String>, text: String) {
 /// A key of a configuration file with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Key of the setting in the file.
+    /// Key of the setting in the configuration file.
     pub key: String,
-    /// Values that follow the key in the line.
+    /// Values that follow the key in the configuration file.
     pub values: Vec<String>,
 }
 
@@ -93,7 +94,7 @@ pub enum Traffic {
     Flows {
         /// The flows of the file, in the order of their start.
         flows: Vec<FlowSpec>,
-        /// Names of the flows' classes.
+        /// Names of the traffic classes of the flows.
         classes: Vec<String>,
     },
     /// Transfers that wait for other transfers, as a schedule.
@@ -105,28 +106,28 @@ pub enum Traffic {
 pub struct Network {
     /// Nodes and cables of the network.
     pub topology: Topology,
-    /// Number that the file uses for each host.
+    /// Number in the file for each host of the topology.
     pub numbers: Vec<u32>,
 }
 
-/// Content of imported files.
+/// Content of the imported files, in the form of scenarios.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Paths and formats of the imported files.
     pub files: Vec<(PathBuf, Format)>,
-    /// The network; `None` if no file describes one.
+    /// The network; `None` if no file describes a network.
     pub network: Option<Network>,
     /// The traffic; `None` if no file describes traffic.
     pub traffic: Option<Traffic>,
-    /// Number of hosts that the traffic needs.
+    /// Number of hosts that the traffic uses.
     pub hosts: u32,
     /// Number of consecutive ranks that share a server, if the format has servers.
     pub ranks_per_server: Option<u32>,
-    /// Values of configuration files.
+    /// Settings in the imported configuration files.
     pub settings: Vec<Setting>,
-    /// Priority group of all flows; `None` if they differ, or if the files have no groups.
+    /// Priority group of all flows; `None` if the groups differ, or if the files have no groups.
     pub group: Option<u8>,
-    /// Alphas of the priorities, in order.
+    /// Alphas of Dynamic Thresholds, in the order of the priorities.
     pub alphas: Vec<f64>,
     /// Notices about content that was understood, ignored or assumed.
     pub notices: Notices,

@@ -1,7 +1,7 @@
 //! Reads workloads of AICB, SimAI and ASTRA-sim as text, with a line per layer.
 //!
-//! A layer has a forward pass, the gradient of its input, and the gradient of its weights.
-//! Each pass has a computation and maybe a collective.
+//! A layer has a forward pass, the gradient of its input, and the gradient of its weights. Each
+//! pass has a computation, and some passes have a collective.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word};
@@ -24,14 +24,14 @@ enum Scope {
     ExpertData,
 }
 
-/// A computation of a layer, and the collective after it.
+/// A computation of a layer, and the collective after this computation.
 #[derive(Clone, Copy)]
 struct Phase {
     compute: Time,
     collective: Option<(Operation, Scope, u64)>,
 }
 
-/// A layer of the workload.
+/// A layer of the model in a workload file.
 struct Record<'a> {
     line: Line<'a>,
     forward: Phase,
@@ -41,7 +41,7 @@ struct Record<'a> {
     update: Time,
 }
 
-/// Numbers in the first line of a workload.
+/// Numbers of ranks and sizes of groups in the first line of a workload file.
 #[derive(Clone, Copy)]
 struct Plan {
     ranks: u32,
@@ -52,7 +52,7 @@ struct Plan {
     is_flat: bool,
 }
 
-/// Reads a workload of layers.
+/// Reads a workload file with one layer of a model per line.
 pub(crate) fn read(
     source: Source<'_>,
     options: &ImportOptions,
@@ -147,7 +147,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Ranks of the group of `rank` in `scope`.
+    /// Lists the ranks of the group to which `rank` belongs in `scope`.
     fn group(&self, scope: Scope, rank: u32) -> Vec<u32> {
         if self.is_flat {
             return (0..self.ranks).collect();
@@ -259,17 +259,17 @@ fn summarise(plan: &Plan, records: &[Record<'_>], notices: &mut Notices) {
     }
 }
 
-/// State of building the schedule of one iteration.
+/// State of the conversion of one training iteration to a schedule.
 struct Iteration<'a> {
     plan: Plan,
     options: &'a ImportOptions,
     source: Source<'a>,
     builder: ScheduleBuilder,
-    /// Last node of every rank so far.
+    /// Last schedule node of every rank so far.
     latest: Vec<Option<NodeId>>,
     /// Time that every rank has computed so far in the iteration.
     computed: Time,
-    /// Part of the computed time that each rank's nodes already represent.
+    /// Part of the time `computed` that the schedule nodes of each rank already represent.
     placed: Vec<Time>,
     groups: BTreeMap<Scope, Vec<Vec<u32>>>,
     classes: BTreeMap<Scope, u16>,
@@ -298,7 +298,7 @@ impl<'a> Iteration<'a> {
                 if !is_listed[rank as usize] {
                     let group = plan.group(scope, rank);
                     group.iter().for_each(|rank| is_listed[*rank as usize] = true);
-                    // A collective of one rank sends no data.
+                    // Groups of one rank send no data, so the list omits these groups.
                     if group.len() > 1 {
                         all.push(group);
                     }

@@ -1,9 +1,9 @@
 //! Readers for input files of other simulators.
 //!
-//! [`recognise`] finds the format of a file by its content.
-//! [`import()`] reads files that belong together, such as a topology and a list of flows.
-//! The answer has a network, traffic, or both. It also states which content was understood,
-//! ignored and assumed. [`scenario_text`] writes an ordinary scenario for the imported content.
+//! [`recognise`] finds the format of a file by its content. [`import()`] reads files that belong
+//! together, such as a topology and a list of flows. The result has a network, traffic, or both,
+//! and notices about understood, ignored and assumed content. [`scenario_text`] writes an ordinary
+//! scenario for the imported content.
 //!
 //! Readers accept all files that the original parsers accept.
 //! If a file deviates from its format, the reader adds a notice.

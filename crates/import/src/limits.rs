@@ -24,9 +24,9 @@ pub(crate) const CABLES: Limit =
 pub(crate) const HOSTS: Limit =
     Limit { name: "hosts of an imported network", most: 65_535, unit: "", place: PLACE, effect: EFFECT };
 
-/// Largest number of flows in a file.
+/// Largest number of flows in an imported file.
 pub(crate) const FLOWS: Limit =
     Limit { name: "flows of an imported file", most: 10_000_000, unit: "", place: PLACE, effect: EFFECT };
 
-/// All limits that this crate checks.
+/// List of the size limits of imported files.
 pub const LIMITS: &[Limit] = &[BYTES, NODES, HOSTS, CABLES, FLOWS];

@@ -1,9 +1,9 @@
 //! Reads algorithms of MSCCL (`.mscclang.xml`): the steps of every thread block of every GPU.
 //!
 //! Source: the interpreter of microsoft/msccl. A step sends (`s`), receives (`r`), copies (`cpy`)
-//! or reduces (`re`) `cnt` chunks. The letters of `rcs`, `rrc`, `rrs` and `rrcs` name what a step
-//! does in turn: receive, reduce, copy, send. A thread block executes its steps in order. A step
-//! with `depid` and `deps` also waits for a step of another thread block.
+//! or reduces (`re`) `cnt` chunks. The letters of `rcs`, `rrc`, `rrs` and `rrcs` name the
+//! successive actions of a step: receive, reduce, copy, send. A thread block executes its steps in
+//! order. A step with `depid` and `deps` also waits for a step of another thread block.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, short};
@@ -11,12 +11,12 @@ use crate::{ImportError, ImportOptions, Imported};
 use bufferlab_schedule::{Condition, NodeId, Schedule, ScheduleBuilder, Transfer, Work};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Class of the transfers.
+/// Name of the traffic class of all transfers of an algorithm.
 const CLASS: &str = "mscclang";
-/// Largest number of GPUs, chunks and thread blocks.
+/// Largest number of GPUs, chunks or thread blocks in an algorithm.
 const MOST: u64 = 65_535;
 
-/// A step of a thread block.
+/// A step that a thread block of a GPU executes.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     line: Line<'a>,
@@ -27,7 +27,7 @@ struct Step<'a> {
     waits: Option<(u64, u64)>,
 }
 
-/// A thread block: the GPUs to which it sends and from which it receives, and its steps.
+/// A thread block with its steps, the GPU to which it sends, and the GPU from which it receives.
 struct Block<'a> {
     line: Line<'a>,
     gpu: u32,
@@ -38,7 +38,7 @@ struct Block<'a> {
     steps: Vec<Step<'a>>,
 }
 
-/// Attribute `key` of the element in a line.
+/// Value of the attribute `key` of the XML element in `line`.
 fn attribute<'a>(line: Line<'a>, key: &str) -> Option<&'a str> {
     let mut rest = line.text;
     while let Some(at) = rest.find(key) {
@@ -51,7 +51,7 @@ fn attribute<'a>(line: Line<'a>, key: &str) -> Option<&'a str> {
     None
 }
 
-/// Whole number of an attribute; `None` for -1.
+/// Parses the whole number in the attribute `key`; `None` for -1.
 fn number(line: Line<'_>, key: &str) -> Result<Option<u64>, ImportError> {
     let text = attribute(line, key).ok_or_else(|| line.error(format!("no `{key}`"), "add the attribute"))?;
     if text == "-1" {
@@ -69,12 +69,12 @@ fn required(line: Line<'_>, key: &str) -> Result<u64, ImportError> {
     number(line, key)?.ok_or_else(|| line.error(format!("{key}=\"-1\""), "expected a whole number"))
 }
 
-/// Elements of the file, without their first character.
+/// Lists the XML elements of the file, without the opening bracket.
 fn elements(source: Source<'_>) -> impl Iterator<Item = Line<'_>> {
     source.lines().flat_map(|line| line.text.split('<').skip(1).map(move |text| Line { text, ..line }))
 }
 
-/// Reads an algorithm.
+/// Reads an algorithm file of MSCCL.
 pub(crate) fn read(
     source: Source<'_>,
     options: &ImportOptions,
@@ -144,14 +144,15 @@ fn step(line: Line<'_>) -> Result<Step<'_>, ImportError> {
     Ok(Step { line, receives, sends, chunks: required(line, "cnt")?.max(1), waits })
 }
 
-/// Nodes of a step: its end, and the transfer that it sends.
+/// Schedule nodes of a step: the end of the step, and the transfer that the step sends.
 #[derive(Clone, Copy)]
 struct Nodes {
     end: NodeId,
     send: Option<NodeId>,
 }
 
-/// Builds the transfers. Sends of a channel between two GPUs match receives in their order.
+/// Builds the schedule of the algorithm. The n-th send of a channel between two GPUs matches the
+/// n-th receive.
 fn build(source: Source<'_>, blocks: &[Block<'_>], gpus: u32, bytes: u64) -> Result<Schedule, ImportError> {
     let refuse =
         |cause: bufferlab_schedule::ScheduleError| source.error(cause.to_string(), "correct the steps");
@@ -197,7 +198,7 @@ fn build(source: Source<'_>, blocks: &[Block<'_>], gpus: u32, bytes: u64) -> Res
                     || step.line.error("a receive without a send", "correct `send`, `recv` and `chan`");
                 parents.push((node.ok_or_else(missing)?, Condition::Finished));
             }
-            // The step ends when its data has arrived. What it sends leaves then.
+            // The step ends when its data has arrived. Then the step sends its transfer.
             for (parent, condition) in parents {
                 builder.after(end, parent, condition).map_err(refuse)?;
             }

@@ -1,4 +1,4 @@
-//! Writes the scenario for imported files.
+//! Writes a scenario file for imported files.
 
 use crate::hpcc::rdma;
 use crate::{Format, Imported, Traffic};
@@ -20,14 +20,15 @@ const DRAIN: Time = Time::from_ms(20);
 const ENDLESS: Time = Time::from_ms(10);
 /// Rate of a rank inside its server, as in SimAI's example of a topology.
 const SCALE_UP_RATE: BitRate = BitRate::gbps(2_400);
-/// Latency inside a server: two cables of that example.
+/// Latency between ranks inside a server: two cables of SimAI's example.
 const SCALE_UP_LATENCY: Time = Time::from_ns(50);
 
-/// Writes a scenario that names `traffic`, a file beside it.
-/// Comments state the choices that no file made.
-/// `None` if the files describe neither a network nor traffic.
+/// Writes the text of a scenario whose workload reads the file `traffic` in the folder of the
+/// scenario. Comments in the scenario state all assumptions. `None` if the files describe neither a
+/// network nor traffic.
 ///
-/// The scenario names a schedule in a comment, because no workload reads schedules yet.
+/// Flows become a workload of the kind `flow_list`, a schedule becomes a workload of the kind
+/// `schedule`.
 #[must_use]
 pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<String> {
     if imported.network.is_none() && imported.traffic.is_none() {
@@ -88,7 +89,7 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
     Some(text)
 }
 
-/// Rounds a time up to a whole nanosecond.
+/// Rounds a time up to a multiple of one nanosecond.
 fn whole_ns(time: Time) -> Time {
     Time(time.0.next_multiple_of(1_000))
 }
@@ -98,7 +99,7 @@ fn in_a_comment(line: &str) -> String {
     line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }
 
-/// Meaning of a format, without texts in parentheses.
+/// Description of a format, without texts in parentheses.
 fn meaning(format: Format) -> &'static str {
     let index = Format::ALL.iter().position(|known| *known == format).unwrap_or_default();
     Format::WORDS[index].meaning.split(" (").next().unwrap_or_default()
@@ -110,14 +111,14 @@ fn formats(imported: &Imported) -> String {
     words.join(", ")
 }
 
-/// Rate of the slowest cable of the network.
+/// Rate of the slowest cable of the imported network, or the default rate.
 fn slowest(imported: &Imported) -> BitRate {
     let links = imported.network.iter().flat_map(|network| &network.topology.links);
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
 }
 
-/// Time that a schedule takes at least: its longest chain, or the data that its busiest rank sends
-/// out of its server.
+/// Least time that a schedule takes: the longer of its longest chain and of the transmission time
+/// of its busiest rank's data to other servers.
 fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>) -> Time {
     let is_inside = |transfer: Transfer| {
         ranks_per_server.is_some_and(|ranks| transfer.src / ranks == transfer.dst / ranks)
@@ -143,8 +144,8 @@ fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>)
     busiest.max(chain)
 }
 
-/// Arrival phase and time to finish. Flows have four times what the busiest host needs for its
-/// data, schedules twenty times what they need at least.
+/// Durations of the arrival phase and of the drain phase. Flows get four times the time that the
+/// busiest host needs for its data. Schedules get twenty times their least time.
 fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     let flows = match &imported.traffic {
         Some(Traffic::Flows { flows, .. }) => flows,
@@ -217,7 +218,7 @@ fn write_graph(text: &mut String, topology: &Topology) {
     text.push_str("]\n");
 }
 
-/// Adds notices about the scenario's choices that no file made.
+/// Adds notices about values in the scenario that no file states.
 pub(crate) fn assume_the_rest(imported: &mut Imported) {
     imported.notices.own_traffic = imported.notices.assumed.len();
     if imported.network.is_none() && imported.traffic.is_some() {
@@ -259,8 +260,8 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
         }
     }
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
-    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above. In the
-    // small buffer of a few ports, it is within the reach of a queue.
+    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above 10 Gb/s.
+    // In the small buffer of a few ports, a queue can reach the threshold.
     let reach = match (&imported.network, setting("BUFFER_SIZE")) {
         (None, None) => u128::from(imported.hosts.max(2)) * u128::from(RATE.0) * 5_120 / 1_000_000_000 / 4,
         _ => u128::MAX,

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
-/// Content of a file, which is unpacked if it is gzipped.
+/// Returns the content of a file, and unpacks gzipped content.
 ///
 /// # Errors
 /// If the file exceeds the limit, or its gzip stream is damaged.
@@ -34,18 +34,18 @@ pub(crate) fn too_many(path: &Path, limit: Limit, found: impl std::fmt::Display)
     ImportError::in_file(path, problem, "use a smaller file")
 }
 
-/// A text file that is imported.
+/// Text file that an import reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) path: &'a Path,
     text: &'a str,
 }
 
-/// A line of a text file.
+/// A line of an imported text file.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) source: Source<'a>,
-    /// Number of the line, from 1.
+    /// Number of the line in the file, from 1.
     pub(crate) number: u64,
     pub(crate) text: &'a str,
 }
@@ -111,8 +111,8 @@ impl<'a> Line<'a> {
 
 impl Word<'_> {
     pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
-        // The texts of line and file are parts of one string, so the difference
-        // of addresses is the offset.
+        // The text of the line is a part of the file's text, so the difference of their addresses
+        // is the offset in the file.
         let offset = (self.text.as_ptr() as usize).saturating_sub(self.line.text.as_ptr() as usize);
         let column = self.line.text.get(..offset).map_or(offset, |before| before.chars().count());
         ImportError { column: Some(column as u64 + 1), ..self.line.error(problem, advice) }
@@ -123,7 +123,7 @@ impl Word<'_> {
         self.error(format!("\"{}\" is unexpected", short(self.text)), format!("expected {expected}"))
     }
 
-    /// Reads a whole number from 0 to `most`.
+    /// Parses the word as a whole number from 0 to `most`.
     pub(crate) fn whole(self, what: &str, most: u64) -> Result<u64, ImportError> {
         let number = self.text.parse().ok().filter(|number| *number <= most);
         let expected = || match most {

@@ -1,4 +1,4 @@
-//! Builds and checks a schedule.
+//! Builder that collects the nodes and edges of a schedule and checks the schedule.
 
 use crate::limits::{EDGES_MAX, NODES_MAX, RANKS_MAX};
 use crate::node::PackedEdge;
@@ -21,14 +21,14 @@ pub struct ScheduleBuilder {
     runs: Vec<(u32, Option<u32>)>,
     delays: Vec<Time>,
     delay_index: BTreeMap<Time, u32>,
-    /// Parents in the graph, with the edges to their children.
+    /// Parent nodes, with the edges to their children.
     edges: Vec<(u32, PackedEdge)>,
     nodes_max: usize,
     edges_max: usize,
 }
 
 impl ScheduleBuilder {
-    /// Starts a schedule of `ranks` ranks without nodes.
+    /// Creates a builder for a schedule of `ranks` ranks, without nodes.
     #[must_use]
     pub fn new(ranks: u32) -> Self {
         Self {
@@ -62,13 +62,14 @@ impl ScheduleBuilder {
         Ok(class)
     }
 
-    /// Adds a collective. The next nodes belong to it after [`Self::assign`].
+    /// Adds a collective to the schedule. A call of [`Self::assign`] then assigns the next nodes to
+    /// the collective.
     pub fn collective(&mut self, collective: ScheduledCollective) -> u32 {
         self.collectives.push(collective);
         self.collectives.len() as u32 - 1
     }
 
-    /// Lets all nodes from now on belong to a collective, or to none.
+    /// Assigns all nodes that are added from now on to a collective, or to no collective.
     pub fn assign(&mut self, collective: Option<u32>) {
         let first = self.works.len() as u32;
         let before = self.runs.last().and_then(|(_, collective)| *collective);
@@ -79,7 +80,7 @@ impl ScheduleBuilder {
         }
     }
 
-    /// Collective to which the next node will belong.
+    /// Collective to which the next added node will belong.
     pub(crate) fn assigned(&self) -> Option<u32> {
         self.runs.last().and_then(|(_, collective)| *collective)
     }
@@ -150,7 +151,7 @@ impl ScheduleBuilder {
         Ok(())
     }
 
-    /// Work of a node of the schedule; `None` if the schedule has no such node.
+    /// Work of the given node; `None` if the schedule has no such node.
     #[must_use]
     pub fn work(&self, node: NodeId) -> Option<Work> {
         self.works.get(node.index()).copied()
@@ -162,13 +163,13 @@ impl ScheduleBuilder {
         self.ranks
     }
 
-    /// Number of nodes added so far.
+    /// Number of nodes that the schedule has so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.works.len()
     }
 
-    /// Whether no node has been added yet.
+    /// Whether the schedule has no nodes yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.works.is_empty()

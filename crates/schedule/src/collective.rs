@@ -21,7 +21,7 @@ use crate::{NodeId, ScheduleBuilder, ScheduleError};
 use expansion::Expansion;
 use std::fmt;
 
-/// Purpose of a collective.
+/// Operation of a collective: the data that each rank has before and after the collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Every rank has a vector of S bytes and receives the sum of all vectors.
@@ -32,15 +32,15 @@ pub enum Operation {
     ReduceScatter,
     /// Every rank has S bytes, of which each rank gets a different part of S/n bytes.
     AllToAll,
-    /// The first rank of the group has S bytes, and every other rank receives them.
+    /// The first rank of the group has S bytes, and every other rank receives these bytes.
     Broadcast,
-    /// The stages of a pipeline: every rank but the last sends S bytes to the next rank as soon
-    /// as it has received S bytes. Chunks are micro-batches, S bytes in total.
+    /// The stages of a pipeline: a rank sends S bytes to the next rank when S bytes have arrived
+    /// from the previous rank. Chunks are micro-batches, S bytes in total.
     Pipeline,
 }
 
 impl Operation {
-    /// All operations of collectives.
+    /// List of all operations of collectives.
     pub const ALL: [Self; 6] = [
         Self::AllReduce,
         Self::AllGather,
@@ -64,17 +64,19 @@ impl Operation {
     }
 }
 
-/// Way in which a collective is executed.
+/// Algorithm that executes a collective: the order and the partners of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Messages to the next rank of a ring. A broadcast is a chain, an all-to-all is a rotation.
+    /// Algorithm that sends messages to the next rank of a ring. A broadcast is a chain, an
+    /// all-to-all is a rotation.
     Ring,
-    /// Algorithm that sends messages along a binary tree.
+    /// Algorithm that sends messages along one binary tree of ranks.
     Tree,
     /// Two binary trees with half of the data each.
     /// A rank is inside one tree and a leaf of the other tree.
     DoubleBinaryTree,
-    /// Exchanges with the partner at distance n/2, n/4 … 1, or in the reverse order.
+    /// Algorithm in which every rank exchanges data with partners at distances n/2, n/4 … 1, or in
+    /// the reverse order.
     HalvingDoubling,
     /// Algorithm that sends messages to all ranks at one time.
     Direct,
@@ -84,7 +86,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All algorithms for collectives.
+    /// List of all algorithms for collectives.
     pub const ALL: [Self; 6] = [
         Self::Ring,
         Self::Tree,
@@ -145,22 +147,23 @@ impl fmt::Display for Algorithm {
 /// A collective among a group of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective<'a> {
-    /// Purpose.
+    /// Operation of the collective, such as all-reduce.
     pub operation: Operation,
     /// Algorithm that executes the collective.
     pub algorithm: Algorithm,
-    /// Size S, as [`Operation`] defines it (bytes).
+    /// Size S of the data (bytes): see [`Operation`].
     pub bytes: u64,
     /// Ranks of the group in the order of the ring or tree; ranks of one server are neighbours.
     pub group: &'a [u32],
-    /// Number of parts of every message. A rank sends the parts in sequence. At least 1.
+    /// Number of parts of every message. A rank sends the parts one after the other. The number is
+    /// at least 1.
     pub chunks: u32,
-    /// Number of copies of the algorithm, each with a part of the data; at least 1.
-    /// The odd channels of a ring run backwards.
+    /// Number of copies of the algorithm, each with a part of the data; at least 1. In odd channels
+    /// of a ring, messages go to the previous rank.
     pub channels: u32,
     /// Number of ranks of a server, for the hierarchical algorithm.
     pub ranks_per_server: u32,
-    /// Class of the transfers.
+    /// Index of the traffic class of the collective's transfers.
     pub class: u16,
 }
 
@@ -209,14 +212,14 @@ impl<'a> Collective<'a> {
     }
 }
 
-/// A collective that cannot be expanded.
+/// Reason why a collective cannot be expanded to transfers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectiveError {
-    /// The algorithm does not execute the operation.
+    /// The algorithm cannot execute the operation of the collective.
     #[error("{algorithm} does not execute {operation}; expected {}", algorithms(*operation))]
     NoSuchPair {
-        /// Purpose of the collective.
+        /// Operation of the collective, such as all-reduce.
         operation: Operation,
         /// Algorithm of the collective.
         algorithm: Algorithm,
@@ -224,7 +227,7 @@ pub enum CollectiveError {
     /// The collective has a group without ranks, a size of zero, no chunk or no channel.
     #[error("a collective needs at least 1 rank, 1 byte, 1 chunk and 1 channel")]
     Nothing,
-    /// A rank is in the group twice.
+    /// The group of the collective lists a rank twice.
     #[error("rank {0} is in the group twice; name every rank once")]
     Twice(u32),
     /// The number of ranks is not a power of two, which halving-doubling needs.
@@ -233,7 +236,7 @@ pub enum CollectiveError {
     /// The collective has chunks or channels, but the algorithm does not divide messages.
     #[error("{algorithm} has no chunks and channels for {operation}; set both to 1")]
     Undivided {
-        /// Purpose of the collective.
+        /// Operation of the collective, such as all-reduce.
         operation: Operation,
         /// Algorithm of the collective.
         algorithm: Algorithm,
@@ -258,10 +261,10 @@ fn algorithms(operation: Operation) -> String {
 
 /// Adds the transfers of a collective to the schedule of `builder`.
 ///
-/// `entry` has a node for every position of the group. The first transfers of a rank wait until
-/// its node is done. With an empty `entry`, all ranks may start at time zero. The answer has
-/// a node for every position: a barrier that opens when the rank has received all its data.
-/// If a rank receives no data, its barrier opens when its data is sent.
+/// `entry` has a node for every position of the group. The first transfers of a rank wait until its
+/// node is done. With an empty `entry`, all ranks may start at time zero. The result has a node for
+/// every position: a barrier that opens when the rank has received all its data. If a rank receives
+/// no data, its barrier opens when its data is sent.
 ///
 /// A part of less than a byte is sent as one byte.
 ///
@@ -277,7 +280,7 @@ pub fn expand(
 ) -> Result<Vec<NodeId>, CollectiveError> {
     collective.check()?;
     assert!(entry.is_empty() || entry.len() == collective.group.len(), "a node for every rank of the group");
-    // The parts of a hierarchical collective belong to the whole collective.
+    // The nodes of all phases of a hierarchical collective belong to the whole collective.
     if builder.assigned().is_some() {
         return expand_parts(builder, collective, entry);
     }

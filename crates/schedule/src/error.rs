@@ -1,4 +1,4 @@
-//! Errors of schedules.
+//! Errors that make a schedule invalid.
 
 use crate::limits::{EDGES_MAX, NODES_MAX, RANKS_MAX};
 use bufferlab_units::printable;
@@ -25,7 +25,7 @@ pub enum ScheduleError {
         /// Rank that is sender and receiver of the transfer.
         rank: u32,
     },
-    /// The transfer has a payload of zero bytes.
+    /// A transfer has a payload of zero bytes.
     #[error("{node} sends nothing; a transfer has at least 1 byte, so use a barrier")]
     Empty {
         /// Name of the transfer's node.
@@ -42,7 +42,7 @@ pub enum ScheduleError {
     /// A node waits for the transmission of a parent that is not a transfer.
     #[error("{node} waits until {parent} is sent, but {parent} is no transfer; wait until it is done")]
     NotATransfer {
-        /// Name of the waiting node.
+        /// Name of the node that waits.
         node: String,
         /// Name of the parent that the node waits for.
         parent: String,
@@ -57,10 +57,10 @@ pub enum ScheduleError {
         /// Names of the nodes of one cycle.
         /// Each node waits for the next, and the last for the first.
         cycle: Vec<String>,
-        /// Number of all nodes that never start.
+        /// Number of all nodes that never start, because of the cycle.
         waiting: usize,
     },
-    /// The schedule has more ranks than a run has hosts.
+    /// The schedule has more ranks than a run can have hosts.
     #[error("{0} ranks are too many, expected at most {RANKS_MAX}; use a part of the schedule")]
     TooManyRanks(u32),
     /// The schedule has more nodes than the limit.
@@ -74,7 +74,7 @@ pub enum ScheduleError {
     TooManyClasses,
 }
 
-/// Maximum number of a cycle's names that a message shows.
+/// Maximum number of names of nodes in a cycle that a message shows.
 const SHOWN: usize = 12;
 
 fn chain(cycle: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! Size limits of schedules.
+//! Limits on the numbers of nodes and edges of schedules.
 
 use bufferlab_params::Limit;
 
@@ -13,7 +13,7 @@ pub const EDGES_MAX: usize = 60_000_000;
 /// Largest number of ranks of a schedule, which is the largest number of hosts of a run.
 pub(crate) const RANKS_MAX: u32 = 65_535;
 
-/// All limits that this crate checks.
+/// List of the size limits of schedules.
 pub const LIMITS: &[Limit] = &[
     Limit {
         name: "nodes of a schedule",

@@ -1,4 +1,4 @@
-//! Nodes and edges of a schedule.
+//! Nodes of a schedule, and edges between the nodes.
 
 use bufferlab_units::Time;
 
@@ -28,7 +28,7 @@ pub struct Transfer {
     pub class: u16,
 }
 
-/// Work that a node of a schedule represents.
+/// Work that a node of a schedule represents: a transfer, a computation or a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// A message between ranks. The node finishes when the receiver has the last byte.
@@ -44,7 +44,7 @@ pub enum Work {
         /// Duration of the computation.
         duration: Time,
     },
-    /// A barrier, which finishes as soon as all of its parents allow it to start.
+    /// A barrier, which finishes as soon as all its parents have reached the awaited events.
     Barrier,
 }
 
@@ -54,14 +54,14 @@ pub enum Work {
 pub enum Condition {
     /// The edge waits for the start of the parent node.
     Started = 0,
-    /// The sender has transmitted the last byte of the parent, which is a transfer,
-    /// and needs no further acknowledgement of it.
+    /// The parent is a transfer whose sender has transmitted the last byte and needs no further
+    /// acknowledgement.
     Sent = 1,
     /// The receiver has the last byte of a transfer, a computation is done, or a barrier is open.
     Finished = 2,
 }
 
-/// Edge between two nodes, as an entry in one node's list of edges.
+/// Edge between two nodes: an entry in the list of edges of one of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Node at the other end: the child in a list of children, the parent in a list of parents.
@@ -72,7 +72,8 @@ pub struct Edge {
     pub delay: Time,
 }
 
-/// Edge in memory: the other node, and the condition with an index into the table of delays.
+/// Compact form of an edge in memory: the other node, the condition, and an index into the table of
+/// delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PackedEdge {
     pub(crate) node: u32,

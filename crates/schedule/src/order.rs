@@ -6,7 +6,7 @@ use crate::{NodeId, Schedule};
 pub(crate) struct Found {
     /// Nodes of a cycle. Each node waits for the next node, and the last node waits for the first.
     pub(crate) cycle: Vec<u32>,
-    /// Number of all nodes that never start.
+    /// Number of all nodes that never start, because of cycles.
     pub(crate) waiting: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A checked schedule in memory.
+//! A checked schedule in a compact form in memory.
 
 use crate::node::PackedEdge;
 use crate::{Condition, Edge, NodeId, ScheduledCollective, Work};
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// A graph of transfers, computations and barriers without cycles.
 ///
-/// Nodes are numbered from 0. The children of a node are contiguous in memory.
-/// So a driver that finishes a node visits its children in one pass.
+/// Nodes are numbered from 0. The children of a node are contiguous in memory. So a driver that
+/// finishes a node visits the node's children in one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) ranks: u32,
@@ -23,7 +23,7 @@ pub struct Schedule {
     /// Index of the first child edge of every node, followed by the number of all edges.
     pub(crate) first: Vec<u32>,
     pub(crate) children: Vec<PackedEdge>,
-    /// Number of parents of every node.
+    /// Number of parent edges of every node.
     pub(crate) waits: Vec<u32>,
 }
 
@@ -57,16 +57,17 @@ impl Schedule {
         (0..self.works.len() as u32).map(NodeId)
     }
 
-    /// Work that a node represents.
+    /// Work that the given node represents.
     ///
     /// # Panics
-    /// If the schedule has no such node. The methods below panic in this case, too.
+    /// If the schedule has no such node. The other methods with a node as argument panic in this
+    /// case, too.
     #[must_use]
     pub fn work(&self, node: NodeId) -> Work {
         self.works[node.index()]
     }
 
-    /// Earliest time at which a node may start.
+    /// Earliest time at which the given node may start, even if its parents allow an earlier start.
     #[must_use]
     pub fn start(&self, node: NodeId) -> Time {
         self.starts[node.index()]
@@ -108,13 +109,13 @@ impl Schedule {
         self.names.get(node.0)
     }
 
-    /// Names of the classes of transfers.
+    /// Names of the traffic classes of transfers.
     #[must_use]
     pub fn classes(&self) -> &[String] {
         &self.classes
     }
 
-    /// Collectives to which nodes belong.
+    /// Collectives of the schedule, to which its nodes belong.
     #[must_use]
     pub fn collectives(&self) -> &[ScheduledCollective] {
         &self.collectives
@@ -135,8 +136,8 @@ impl Schedule {
     }
 
     /// Time of the longest chain of dependencies, with `duration` for each node, and with the
-    /// delays of the edges and the earliest starts. Every node waits here for the end of its
-    /// parents.
+    /// delays of the edges and the earliest starts. The computation assumes that every node waits
+    /// for the end of its parents.
     #[must_use]
     pub fn longest_path(&self, duration: impl Fn(Work) -> Time) -> Time {
         let weight = |node: usize| duration(self.works[node]).0;

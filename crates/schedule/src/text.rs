@@ -42,7 +42,7 @@ pub enum ScheduleTextError {
         /// Error of the CSV reader, with the line.
         cause: csv::Error,
     },
-    /// A column is missing, unknown or repeated.
+    /// A column of the schedule file is missing, unknown or repeated.
     #[error("schedule {}, line 1: {problem}; columns are {}", path.display(), COLUMNS.join(", "))]
     Column {
         /// Path of the schedule file.
@@ -50,19 +50,19 @@ pub enum ScheduleTextError {
         /// Description of the problem with the file's header.
         problem: String,
     },
-    /// A field has an invalid value.
+    /// A field of the schedule file has an invalid value.
     #[error("schedule {}, line {line}, column `{column}`: {problem}", path.display())]
     Cell {
         /// Path of the schedule file.
         path: PathBuf,
         /// Number of the field's line in the file, from 1.
         line: u64,
-        /// Name of the field's column.
+        /// Name of the column with the invalid field.
         column: &'static str,
-        /// Problem with the field's value, and advice.
+        /// Reason why the value of the field is invalid, with advice.
         problem: String,
     },
-    /// The file's nodes do not form a schedule.
+    /// The nodes in the file do not form a valid schedule.
     #[error("schedule {}{}: {cause}", path.display(), line.map(|line| format!(", line {line}")).unwrap_or_default())]
     Schedule {
         /// Path of the schedule file.
@@ -76,7 +76,7 @@ pub enum ScheduleTextError {
 
 /// Names of the columns that every file has, for messages.
 const REQUIRED: &str = "node, kind and after";
-/// Names of all columns, in the order in which they are written.
+/// Names of all columns of a schedule file, in the order in which the writer writes the columns.
 const COLUMNS: [&str; 11] = [
     "node",
     "kind",
@@ -90,5 +90,5 @@ const COLUMNS: [&str; 11] = [
     "after",
     "collective",
 ];
-/// Class of transfers whose line names no class.
+/// Name of the class of transfers whose line names no class.
 const DEFAULT_CLASS: &str = "flow";

@@ -121,12 +121,13 @@ fn is_down_at_start(topology: &Topology, index: usize) -> bool {
     topology.links[index].down.iter().any(|&(from, _)| from == Time::ZERO)
 }
 
-/// Sets the timers known before the run: timers of policies, cables that go down or come up,
+/// Sets all timers that are known before the run: timers of policies, cables that fail or recover,
 /// the end of the arrival phase, samples.
 fn first_timers(scenario: &Scenario, switches: &Table<SwitchId, SwitchNode>) -> Timers {
     let mut timers = Timers::default();
     for node in switches.iter() {
-        // A policy without a timer may set one at its first packet. The engine reads it again then.
+        // A policy without a timer may set a timer at its first packet. The engine then reads the
+        // policy's timer again.
         if let Some(first) = node.poll_timeout() {
             timers.push(first, Timer::Policy(node.id));
         }

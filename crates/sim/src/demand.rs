@@ -18,12 +18,13 @@ use jitter::Jitter;
 use queries::Queries;
 use schedules::Schedules;
 
-/// All traffic that a run must send.
+/// All traffic that a run must send: flows, queries, closed loops and schedules.
 pub(crate) struct Demand {
     source: MergeSource,
     jitter: Option<Jitter>,
     next_flow: Option<FlowSpec>,
-    /// Start of `next_flow`. It is cached because the engine reads it before every event.
+    /// Start time of the flow `next_flow`. The time is cached because the engine reads it before
+    /// every event.
     next_start: Time,
     pub(crate) queries: Queries,
     closed_loops: ClosedLoops,
@@ -46,7 +47,8 @@ impl Demand {
         this
     }
 
-    /// A copy with the same further demand. `None` if a source or a closed loop cannot be copied.
+    /// Copies the demand, so that the copy yields equal flows from now on. `None` if a source of
+    /// flows or a closed loop cannot be copied.
     pub(crate) fn try_clone(&self) -> Option<Self> {
         Some(Self {
             source: self.source.try_clone()?,
@@ -71,13 +73,13 @@ impl Demand {
         self.jitter.as_ref().is_some_and(Jitter::is_overfull)
     }
 
-    /// Start of the next flow of an open workload. [`Time::MAX`] if there is no next flow.
+    /// Start time of the next flow of an open workload. [`Time::MAX`] if no flow is left.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
         self.next_start
     }
 
-    /// Removes and returns the flow that is due.
+    /// Removes and returns the next flow of the open workloads, whose start time has come.
     pub(crate) fn take_flow(&mut self) -> FlowSpec {
         let flow = self.next_flow.take().expect("a flow is due");
         self.advance();
@@ -99,7 +101,7 @@ impl Demand {
         self.closed_loops.exist()
     }
 
-    /// Whether the run executes schedules.
+    /// Whether the scenario has a workload that executes a schedule.
     pub(crate) fn has_schedules(&self) -> bool {
         self.schedules.exist()
     }
@@ -111,7 +113,7 @@ impl Demand {
         self.schedules.start(world.timers());
     }
 
-    /// Lets events of schedules take effect whose delay has passed.
+    /// Releases schedule nodes from events whose delay has passed.
     pub(crate) fn handle_schedule_release(&mut self, world: &mut World) {
         self.schedules.handle_release(world);
     }
@@ -121,7 +123,7 @@ impl Demand {
         self.schedules.handle_begin(world, index);
     }
 
-    /// Ends a step of a node of a schedule. Returns the flow that begins now.
+    /// Ends the current step of a schedule node. Returns the flow that begins now, if any.
     pub(crate) fn handle_schedule_step(&mut self, world: &mut World, node: u32) -> Option<FlowSpec> {
         self.schedules.handle_step(world, node)
     }
@@ -143,7 +145,7 @@ impl Demand {
         self.schedules.flush(sink)
     }
 
-    /// Rows of the nodes in progress.
+    /// Result rows of the schedule nodes that are in progress when the run ends.
     pub(crate) fn unfinished_schedule(&self) -> impl Iterator<Item = ScheduleRow> + '_ {
         self.schedules.unfinished()
     }
@@ -155,8 +157,8 @@ impl Demand {
         }
     }
 
-    /// Next answer to a request of `thread` that has reached its server,
-    /// with the answer's connection pool.
+    /// Returns the next flow that answers a request of `thread` at its server, with the flow's
+    /// connection pool.
     pub(crate) fn next_answer(&mut self, world: &mut World, thread: ThreadId) -> Option<(FlowSpec, PoolId)> {
         self.closed_loops.next_answer(world, thread)
     }

@@ -1,9 +1,10 @@
-//! The run: takes events in the order of time, gives each event to its host or switch,
+//! The engine of a run: takes events in the order of time, gives each event to its host or switch,
 //! and settles the event's effects.
 //!
-//! Only the engine sees all other parts. It gives a host or switch an event together with the
-//! state that the host or switch may change ([`crate::world::Uplink`], [`crate::world::Ports`]).
-//! The host or switch records effects, and the engine settles them before the next event.
+//! Only the engine reaches all other parts of the simulator. The engine gives a host or switch an
+//! event together with the state that the host or switch may change ([`crate::world::Uplink`],
+//! [`crate::world::Ports`]). The host or switch records effects, and the engine settles these
+//! effects before the next event.
 
 mod finish;
 pub(crate) mod inspection;
@@ -33,14 +34,14 @@ use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use stepping::Limit;
 
-/// Progress of a run.
+/// Progress of a run: simulated time, packet-hops and flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Simulated time that the run has reached.
     pub now: Time,
-    /// Time at which flows stop arriving.
+    /// Simulated time at which flows stop arriving.
     pub duration: Time,
-    /// Latest time at which the run ends.
+    /// Latest simulated time at which the run ends.
     pub end: Time,
     /// Number of times that a packet crossed a link so far.
     pub packet_hops: u64,
@@ -67,7 +68,7 @@ pub struct Simulation {
     pub(crate) events: u64,
     /// Whether the timer for the end of the arrival phase has expired.
     pub(crate) arrivals_are_over: bool,
-    /// Whether no event is left.
+    /// Whether the run has no event left.
     pub(crate) is_finished: bool,
     /// Whether the caller has advanced or changed the run step by step.
     pub(crate) is_stepped: bool,
@@ -77,16 +78,16 @@ pub struct Simulation {
     pub(crate) part: Option<Shard>,
 }
 
-/// Data of a run that are known before it starts.
+/// Data of a run that are known before the run starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
-    /// Time at which flows stop arriving.
+    /// Simulated time at which flows stop arriving.
     pub(crate) duration: Time,
-    /// Latest time at which the run ends.
+    /// Latest simulated time at which the run ends.
     pub(crate) end: Time,
     pub(crate) topology: Topology,
-    /// The two links of each cable.
+    /// The two links of each cable, one per direction.
     pub(crate) cables: Table<CableId, (LinkId, LinkId)>,
 }
 
@@ -159,7 +160,8 @@ impl Simulation {
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<(), SimError> {
         let events_per_report = self.events_per_report();
-        // Pauses do not move the reports.
+        // Progress reports come at multiples of this number of events, wherever the caller pauses
+        // the run.
         let mut next_report = (self.events / events_per_report + 1) * events_per_report;
         self.is_plain = !self.verify && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();
@@ -215,7 +217,7 @@ impl Simulation {
     /// events of a packet precede the timers that examine the packet.
     #[inline(never)] // Keeps one copy of the hot loop.
     pub(crate) fn handle_link_events(&mut self, last: Time, most: u64) -> Result<(), SimError> {
-        // Link events never start flows, but they set timers.
+        // Link events never start flows, but set timers.
         let last = last.min(self.demand.next_start());
         while self.events < most {
             let next = self.world.next_link_event();
@@ -238,8 +240,9 @@ impl Simulation {
         Ok(self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied))
     }
 
-    /// Advances the shadow policies, whose timers expire even while the network is silent.
-    /// The function splits a long silence into steps, and reports progress after each step.
+    /// Advances the shadow policies, whose timers expire even while the network is silent. The
+    /// function splits a long period without events into steps, and reports progress after each
+    /// step.
     fn advance_shadows(
         &mut self,
         next_event: Time,
@@ -258,8 +261,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Number of events between two progress reports, chosen for several reports per second.
-    /// Some events visit every queue of a switch, and with verification all events do.
+    /// Number of events between two progress reports, chosen for several reports per second. Some
+    /// events visit every queue of a switch, and with verification every event visits all queues.
     /// When losses are explained, thousands of shadow policy timers may precede an event.
     fn events_per_report(&self) -> u64 {
         const OF_SMALL_SWITCHES: u64 = 1 << 18;
@@ -270,7 +273,7 @@ impl Simulation {
         (OF_SMALL_SWITCHES / (1 + work)).max(1)
     }
 
-    /// Progress at the time of the last event.
+    /// Progress of the run at the time of its last event.
     pub(crate) fn progress_of_events(&self) -> Progress {
         Progress {
             now: self.world.now(),

@@ -1,4 +1,4 @@
-//! Errors of a run.
+//! Errors that prevent or end a simulation run.
 
 use thiserror::Error;
 
@@ -82,12 +82,12 @@ pub enum SimError {
     /// Packets waiting at the NICs of hosts would fill the memory.
     #[error(transparent)]
     CardFull(Box<FullCard>),
-    /// A part of the run cannot be copied.
+    /// The run cannot be copied, because one of its policies or workloads has no copy.
     #[error("{what} cannot be copied, so the run cannot be forked")]
     CannotFork {
         /// Policy or workload that cannot be copied, with its place.
         what: String,
-        /// Advice to the author of this part.
+        /// Advice to the author of the policy or workload that cannot be copied.
         hint: &'static str,
     },
     /// A change of a running simulation is invalid, and did not take place.
@@ -96,7 +96,7 @@ pub enum SimError {
     /// The caller's function `go_on` ended the run.
     #[error("the run was interrupted")]
     Interrupted,
-    /// The sink that receives the rows failed.
+    /// The sink that writes the rows of results has failed.
     #[error("writing results: {0}")]
     Sink(#[from] std::io::Error),
     /// An accounting identity is broken, which is a defect of bufferlab.
@@ -123,8 +123,8 @@ pub enum SimError {
     },
 }
 
-/// A host whose NIC would have to store more packets than the limit. It is boxed in [`SimError`],
-/// for the reason given at [`FailedPolicy`].
+/// A host whose NIC would have to store more packets than the limit. The error is boxed in
+/// [`SimError`], for the reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \
@@ -140,8 +140,8 @@ pub struct FullCard {
     pub time: bufferlab_units::Time,
 }
 
-/// A congestion control that failed during the run. It is boxed in [`SimError`],
-/// for the reason given at [`FailedPolicy`].
+/// A congestion control that failed during the run. The error is boxed in [`SimError`], for the
+/// reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error("congestion control {control} failed in flow {flow} ({src} to {dst}) at {time}: {failure}")]
 pub struct FailedControl {
@@ -155,11 +155,11 @@ pub struct FailedControl {
     pub dst: String,
     /// Time at which the congestion control failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the control's failure, with the error that caused it.
+    /// Kind of the control's failure, with the error that caused the failure.
     pub failure: bufferlab_transport::ControlFailure,
 }
 
-/// A policy that failed during the run. It is boxed in [`SimError`] to keep the results of
+/// A policy that failed during the run. The error is boxed in [`SimError`] to keep the results of
 /// hot functions small.
 #[derive(Debug, Error)]
 #[error("policy {policy} failed in {} at {time}: {failure}", self.place())]
@@ -173,7 +173,7 @@ pub struct FailedPolicy {
     pub queue: Option<(u16, u8)>,
     /// Time at which the policy failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the policy's failure, with the error that caused it.
+    /// Kind of the policy's failure, with the error that caused the failure.
     pub failure: bufferlab_core::PolicyFailure,
 }
 
@@ -183,8 +183,8 @@ impl FailedPolicy {
     }
 }
 
-/// A marking rule that failed during the run. It is boxed in [`SimError`],
-/// for the reason given at [`FailedPolicy`].
+/// A marking rule that failed during the run. The error is boxed in [`SimError`], for the reason
+/// given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error("marking rule {rule} failed in {} at {time}: {failure}", place(switch, Some(*queue)))]
 pub struct FailedMarking {
@@ -196,11 +196,11 @@ pub struct FailedMarking {
     pub queue: (u16, u8),
     /// Time at which the marking rule failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the rule's failure, with the error that caused it.
+    /// Kind of the rule's failure, with the error that caused the failure.
     pub failure: bufferlab_core::MarkingFailure,
 }
 
-/// Place in a message, such as "switch leaf0 (port 3, priority 1)".
+/// Place of a failure for an error message, such as "switch leaf0 (port 3, priority 1)".
 fn place(switch: &str, queue: Option<(u16, u8)>) -> String {
     match queue {
         Some((port, priority)) => format!("switch {switch} (port {port}, priority {priority})"),

@@ -1,9 +1,9 @@
 //! Hosts: their NICs, their flows with senders and receivers, and persistent connections.
 //!
-//! A host handles an event (a flow starts, a packet arrives, a timer expires, its link is idle).
-//! The host reaches only the state in this module and its [`Uplink`]. It records
-//! all other effects in [`Hosts::effects`]. Both ends of a flow share one slot,
-//! because policies know the flow by its slot.
+//! A host handles an event: a flow starts, a packet arrives, a timer expires, or the host's link is
+//! idle. The host reaches only the state in this module and its [`Uplink`]. The host records all
+//! other effects in [`Hosts::effects`]. The sender and the receiver of a flow share one slot,
+//! because policies identify the flow by its slot.
 
 pub(crate) mod card;
 pub(crate) mod connections;
@@ -37,13 +37,13 @@ use message::Pacing;
 use streams::HostStreams;
 use transport::{Control, Transport};
 
-/// Largest number of packets alive at once if NICs queue packets before sending. Such
-/// packets have some 6 GB of data of usual size and take 0.2 GB of memory.
-/// No network of switches stores as many packets, so nearly all packets wait at NICs.
-/// Without the limit, an unbounded window would fill the memory.
+/// Largest number of packets alive at once if NICs queue packets before sending. This number of
+/// packets of usual size has some 6 GB of data and takes 0.2 GB of memory. No network of switches
+/// stores as many packets, so nearly all packets wait at NICs. Without the limit, an unbounded
+/// window would fill the memory.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
-/// All hosts of a network.
+/// All hosts of a network, with their flows and NICs.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     cards: Table<HostId, Card>,
@@ -84,15 +84,15 @@ pub(crate) struct FailedFlow {
 /// Effect of an event at a host on another part of the simulation.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
-    /// All bytes of a flow have arrived.
+    /// All bytes of a flow have arrived at its receiver.
     Arrived {
-        /// Query that the flow answers.
+        /// Number of the query that the flow answers.
         query: u32,
-        /// Node of a schedule that the flow executes.
+        /// Number of the schedule node that the flow executes.
         node: u32,
     },
-    /// The sender of a flow needs no more acknowledgement; the flow executes this node of a
-    /// schedule.
+    /// The sender of a flow needs no more acknowledgement. The flow executes the schedule node with
+    /// this number.
     Sent(u32),
     /// A flow is over, and its slot is free.
     Ended(FlowAccount),
@@ -102,11 +102,11 @@ pub(crate) enum Effect {
 #[derive(Debug)]
 pub(crate) struct HostsConfig {
     pub(crate) seed: u64,
-    /// Transports in the order of [`Hosts`].
+    /// Settings of all transports, indexed by transport id.
     pub(crate) transports: Table<TransportId, Transport>,
-    /// Kind of every host.
+    /// Kind of every host, by host number.
     pub(crate) host_kinds: Table<HostId, u8>,
-    /// Number of kinds of hosts.
+    /// Number of different kinds of hosts.
     pub(crate) kinds: usize,
     /// Names of the flow classes.
     pub(crate) classes: Vec<String>,
@@ -121,7 +121,7 @@ impl Hosts {
     pub(crate) fn new(config: HostsConfig) -> Self {
         let HostsConfig { seed, transports, host_kinds, kinds, classes, class_transports, .. } = config;
         let mut cards: Table<HostId, _> = host_kinds.iter().map(|_| Card::new()).collect();
-        // NICs that queue TCP's packets create a packet of a queue pair only when they send it.
+        // NICs that queue TCP's packets create each packet of a queue pair at the time of sending.
         let is_rdma = |transport: &Transport| matches!(transport.control, Control::QueuePair(_));
         if config.nic_queueing != NicQueueing::Fair && transports.iter().any(is_rdma) {
             cards.iter_mut().for_each(Card::share);
@@ -149,12 +149,12 @@ impl Hosts {
         }
     }
 
-    /// Read access to all flows.
+    /// Tables of all live flows, for reading.
     pub(crate) fn flows(&self) -> &Flows {
         &self.flows
     }
 
-    /// Flow of a live packet.
+    /// Record of the flow to which a live packet belongs.
     pub(crate) fn flow(&self, flow: FlowHandle) -> &FlowInfo {
         self.flows.info(flow.slot())
     }
@@ -176,7 +176,7 @@ impl Hosts {
         self.cards.iter().map(Card::waiting_packets).sum()
     }
 
-    /// Account of a flow at the present time.
+    /// Account of a flow (bytes, packets and losses) at the present time.
     pub(crate) fn account(&self, slot: FlowSlot) -> FlowAccount {
         let transport = &self.transports[self.flows.senders[slot].transport];
         self.flows.account(slot, transport)
@@ -232,8 +232,8 @@ impl Hosts {
         self.flows.senders[slot].in_network += 1;
     }
 
-    /// Ends the flow if its sender is done and nothing refers to its slot: no packet of the flow,
-    /// and no place in the turn order of its host. The turn order is a linked list of slots.
+    /// Ends the flow if its sender is done and neither a packet nor the turn order of its host
+    /// refers to the flow's slot. The turn order is a linked list of slots.
     fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.defer_end(uplink.now(), slot) {
             return;
@@ -258,7 +258,7 @@ impl Hosts {
         }
     }
 
-    /// Reports that the flow's sender is done, if a schedule waits for it.
+    /// Reports that the flow's sender is done, if a schedule waits for this event.
     pub(super) fn note_sent(&mut self, slot: FlowSlot) {
         let node = self.flows.info(slot).spec.node;
         if node != FlowSpec::NO_NODE {
@@ -292,8 +292,8 @@ impl Hosts {
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
     }
 
-    /// NIC that would have exceeded the limit of packets: its host, the time,
-    /// and the number of packets that wait at it.
+    /// NIC that would have exceeded the limit of packets: its host, the time, and the number of
+    /// packets that wait at the NIC.
     pub(crate) fn overfull(&self) -> Option<(HostId, Time, usize)> {
         self.overfull.map(|(host, since)| (host, since, self.cards[host].waiting_packets()))
     }
@@ -332,8 +332,8 @@ impl Hosts {
         }
     }
 
-    /// Whether the flow is a queue pair. NICs always create a queue pair's packets only when they
-    /// send them, because a queue pair has no window that a NIC could queue as a whole.
+    /// Whether the flow is a queue pair. A NIC creates each packet of a queue pair at the time of
+    /// sending. A queue pair has no window that a NIC could queue as a whole.
     #[inline]
     fn is_queue_pair(&self, slot: FlowSlot) -> bool {
         matches!(self.flows.senders[slot].sender, FlowSender::Rdma(_))

@@ -12,7 +12,7 @@ pub(crate) trait Id: Copy {
     /// Number of the item, for use as an index.
     fn index(self) -> usize;
 
-    /// Id of the item with number `index`.
+    /// Converts the number `index` of an item to the item's id.
     ///
     /// # Panics
     /// If the number exceeds the range of the id.
@@ -40,17 +40,17 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Id of a host. It has half the size of other ids, because packets and flows contain
-    /// two of them.
+    /// Id of a host. A host id has half the size of other ids, because packets and flows contain
+    /// two host ids.
     HostId(u16);
     /// Number of a switch in the network.
     SwitchId(u32);
-    /// One direction of a cable. The uplink of host h is link h.
-    /// The ports of switch 0, switch 1 and so on follow.
+    /// One direction of a cable. The uplink of host h is link h. The links from the ports of switch
+    /// 0, switch 1 and all further switches follow.
     LinkId(u32);
     /// A cable, which consists of two links.
     CableId(u32);
-    /// Index of a live flow in the flow tables. A later flow may reuse it.
+    /// Index of a live flow in the flow tables. A later flow may reuse the index.
     FlowSlot(u32);
     /// Id of a packet in the table of live packets.
     PacketId(u32);
@@ -58,7 +58,7 @@ ids! {
     TransportId(u8);
     /// Id of a pool of connections between two hosts.
     PoolId(u32);
-    /// A thread of a closed loop.
+    /// A thread of a closed-loop client.
     ThreadId(u32);
     /// A host that sends pause frames without cause (a pause storm).
     StormId(u32);
@@ -80,7 +80,7 @@ impl HostId {
         Self(u16::try_from(number).expect("the limit on the number of hosts was checked"))
     }
 
-    /// The link from this host to its switch.
+    /// Uplink of this host: the link from the host to its switch.
     #[inline]
     pub(crate) fn uplink(self) -> LinkId {
         LinkId(u32::from(self.0))
@@ -98,14 +98,14 @@ impl LinkId {
 const SLOT_BITS: u32 = 20;
 
 impl FlowSlot {
-    /// Value that ends a list of flow slots.
+    /// Value that marks the end of a linked list of flow slots.
     pub(crate) const NONE: Self = Self(u32::MAX);
     /// Largest number of flow slots.
     pub(crate) const COUNT: usize = 1 << SLOT_BITS;
 }
 
-/// Flow id for packets and policies: the slot, with a generation in the upper bits.
-/// So a policy that remembers flows can distinguish a new flow from an old flow in its slot.
+/// Flow id for packets and policies: the slot, with a generation in the upper bits. So a policy
+/// that remembers flows can distinguish a new flow from an earlier flow in its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowHandle(pub(crate) u32);
 
@@ -121,7 +121,7 @@ impl FlowHandle {
     }
 }
 
-/// Rows of a table, indexed by id.
+/// Table whose rows are indexed by an id type.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<I, T> {
     rows: Vec<T>,
@@ -134,7 +134,7 @@ impl<I: Id, T> Table<I, T> {
         self.rows.len()
     }
 
-    /// Adds a row and returns its id.
+    /// Adds a row to the table and returns the row's id.
     pub(crate) fn push(&mut self, row: T) -> I {
         self.rows.push(row);
         I::from_index(self.rows.len() - 1)

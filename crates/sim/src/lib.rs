@@ -11,7 +11,7 @@
 //! ```
 //!
 //! One loop drives a run: [`Simulation::run`] takes the earlier of the calendar's next link event
-//! and the next rare event (flow start, timer). A scenario gives the same rows on every machine and
+//! and the next rare event (flow start, timer). A scenario gives equal rows on every machine and
 //! under any load.
 //!
 //! | part | owns | may also touch |

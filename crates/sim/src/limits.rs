@@ -1,4 +1,4 @@
-//! Limits of the engine, which the documentation lists.
+//! Limits of the engine (hosts, cables, flows, packets and others), which the documentation lists.
 
 use crate::demand::jitter::WAITING_MAX;
 use crate::host::PACKETS_MAX;

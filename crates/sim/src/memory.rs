@@ -1,9 +1,9 @@
 //! Estimate of the memory that a scenario takes before its first packet.
 //!
-//! The scenario alone shows the memory that input can multiply without a packet being sent:
-//! queues, routes, flow tables, lists.
-//! Front ends compare the sum with the available memory before they build the network.
-//! Live packets and flows take further memory during a run, up to the limits of [`crate::LIMITS`].
+//! The scenario alone shows the memory that input can multiply without a packet being sent: queues,
+//! routes, flow tables, lists. Front ends compare the sum with the available memory before the
+//! construction of the network. Live packets and flows take further memory during a run, up to the
+//! limits of [`crate::LIMITS`].
 
 use bufferlab_core::flow_tables_bytes;
 use bufferlab_scenario::{Node, Scenario, SwitchSpec};
@@ -38,7 +38,7 @@ pub struct MemoryEstimate {
     parts: Vec<MemoryPart>,
 }
 
-/// A part of a [`MemoryEstimate`].
+/// One entry of a [`MemoryEstimate`]: the memory that one kind of data takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPart {
     /// Name of the part of the memory, such as "flow tables of policies".
@@ -50,7 +50,7 @@ pub struct MemoryPart {
 }
 
 impl MemoryEstimate {
-    /// Estimates the memory of a scenario without building it.
+    /// Estimates the memory that a scenario takes, without building the network.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let part = |what, keys, bytes| MemoryPart { what, keys, bytes };
@@ -77,13 +77,13 @@ impl MemoryEstimate {
         Self { parts }
     }
 
-    /// Sum of all parts of the estimate (bytes).
+    /// Estimated memory of the whole scenario (bytes).
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
     }
 
-    /// Parts of the estimate, the largest first.
+    /// Entries of the memory estimate, the largest first.
     #[must_use]
     pub fn parts(&self) -> &[MemoryPart] {
         &self.parts
@@ -129,7 +129,7 @@ fn listed(scenario: &Scenario) -> u64 {
     3 * flows * FLOW_BYTES as u64
 }
 
-/// The memory of one switch (bytes).
+/// Estimated memory of one switch (bytes).
 struct SwitchMemory {
     queues: u64,
     tables: u64,
@@ -145,7 +145,8 @@ impl SwitchMemory {
         let own = flow_tables_bytes(spec.policy_params.iter().map(|(name, value)| (name.as_str(), value)));
         let classifier =
             spec.classifier.as_ref().map_or(0, |classifier| flow_tables_bytes(classifier.params.iter()));
-        // The classifier's description counts once more, because every slice has a copy of it.
+        // The classifier's description counts once more, because every slice has a copy besides the
+        // scenario's.
         let tables = slices * own + (slices + 1) * classifier;
         let pauses = if spec.pfc.is_some() { queues * PAUSED_QUEUE } else { 0 };
         let ledger = queues * QUEUE + slices * (queues * INGRESS_QUEUE + MEMORY) + ports * PORT;

@@ -1,7 +1,7 @@
-//! Turns state into rows: flows and queries when they end, samples when they are due,
-//! all other rows at the end.
+//! Turns the state of a run into rows of results. Flows and queries get rows at their ends, and
+//! samples at their times. All other rows are written at the end of the run.
 //!
-//! Observers never change the network: they read it through a read-only [`View`].
+//! Observers never change the network. They read the network through a [`View`].
 
 pub(crate) mod explain;
 mod links;
@@ -29,15 +29,15 @@ pub(crate) struct View<'a> {
     pub(crate) topology: &'a Topology,
 }
 
-/// Records of a run, except those that each switch keeps about itself.
+/// Records of a run, except the records that each switch has of its queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Records {
     pub(crate) output: OutputSpec,
     /// Names of the flow classes.
     pub(crate) classes: Vec<String>,
-    /// Time at which flows stop arriving.
+    /// Simulated time at which flows stop arriving.
     duration: Time,
-    /// The link that leads to each host.
+    /// For each host, the link from its switch to the host.
     downlinks: Table<HostId, LinkId>,
     /// Delay histograms by queue and class (`queue * classes + class`).
     /// Empty if the run does not measure delays.
@@ -45,7 +45,7 @@ pub(crate) struct Records {
     /// Ended flows whose rows are not written yet, each with the time of its end.
     ended: Vec<(Time, FlowAccount)>,
     flows_finished: u64,
-    /// Explainer of events, if the run needs explanations.
+    /// Explainer of losses and marks, if the run needs explanations.
     pub(crate) explainer: Option<Explainer>,
     /// Rows of packet events that are not written yet.
     pub(crate) packets: Vec<PacketRow>,
@@ -71,7 +71,7 @@ impl Records {
         self.flows_finished
     }
 
-    /// Whether the run records queueing delays.
+    /// Whether the run records the queueing delays of packets.
     #[inline]
     pub(crate) fn measures_delays(&self) -> bool {
         self.output.delays
@@ -94,8 +94,8 @@ impl Records {
         packets.extend(log.iter().map(|logged| packets::row(view, switch, logged)));
     }
 
-    /// Writes the rows of packets if there are at least `least` rows, so that memory does not grow
-    /// with the run.
+    /// Writes the rows of packets if at least `least` rows are waiting, so that memory does not
+    /// grow with the run.
     pub(crate) fn flush_packets(&mut self, least: usize, sink: &mut dyn RunSink) -> Result<(), SimError> {
         if self.packets.len() >= least {
             for row in self.packets.drain(..) {
@@ -111,7 +111,7 @@ impl Records {
         self.ended.push((at, account));
     }
 
-    /// Takes over the records of a switch that another part of the network has run.
+    /// Adopts the records of a switch that another part of the network has run.
     pub(crate) fn adopt(&mut self, switch: SwitchId, other: &mut Self) {
         if self.measures_delays() {
             std::mem::swap(&mut self.delays[switch], &mut other.delays[switch]);
@@ -231,7 +231,7 @@ impl Records {
         }
     }
 
-    /// Rate at which a host can receive.
+    /// Rate of the link from the switch to a host.
     fn receive_rate(&self, world: &World, host: HostId) -> BitRate {
         world.links()[self.downlinks[host]].account.rate
     }

@@ -1,17 +1,17 @@
 //! Priority flow control: pause and resume frames between neighbours, and the duration of pauses.
 //!
-//! A frame follows the packet that its port is sending, and precedes all waiting packets. It
-//! takes 64 B of the link and does not count as a packet of the link. A frame carries the state
-//! at the moment when it begins to leave: later demands, of any priority, change a frame that
+//! A frame follows the packet that its port is sending, and precedes all waiting packets. The frame
+//! takes 64 B of the link and does not count as a packet of the link. A frame carries the pause
+//! state at the start of its transmission. Later demands, of any priority, change a frame that
 //! still waits for its link. So frames never queue behind each other, and a neighbour learns the
 //! latest state after at most one packet or one frame. ([`PauseFrames`] can instead send a frame
-//! for each change.) The frame takes effect after its arrival plus the reaction time. Then the
-//! neighbour starts no more packets of the priority, but finishes the packet that it is sending.
-//! The state belongs to the paused link: its receiver demands pauses, and its sender obeys.
+//! for each change.) The frame takes effect one reaction time after its arrival. Then the neighbour
+//! finishes the packet in transmission, but starts no more packets of the priority. The state
+//! belongs to the paused link: its receiver demands pauses, and its sender obeys.
 //!
-//! This module is the link layer of both ends: it uses links and timers and changes no host or
-//! switch. The module returns who must stop or may resume, and the engine notifies the node at the
-//! sending end of the link. Only the watchdog changes a switch: the switch that it watches.
+//! This module is the link layer of both ends of a link: the module uses links and timers and
+//! changes no host or switch. The module returns the links whose senders must stop or may resume,
+//! and the engine notifies these senders. Only a watchdog changes a switch: its own switch.
 
 mod cross_shard;
 mod cycles;
@@ -76,7 +76,7 @@ struct PauseState {
     generation: u32,
 }
 
-/// Flow control of the whole network.
+/// State of priority flow control in the whole network.
 #[derive(Clone, Debug)]
 pub(crate) struct Pfc {
     specs: Table<SwitchId, Option<PfcSpec>>,
@@ -95,12 +95,12 @@ pub(crate) struct Pfc {
     /// Pauses and storms that have ended and whose rows are not written yet.
     spans: Vec<PauseSpanRow>,
     storm_rows: Vec<WatchdogRow>,
-    /// Recent changes, so that a part of the network can undo them. `None` if the network is not
-    /// divided.
+    /// Journal of recent changes, so that a part of the network can undo them. `None` if the
+    /// network is not divided into parts.
     journal: Option<Box<Journal>>,
 }
 
-/// One priority of one link.
+/// A priority of a link: the unit that a pause frame stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) link: LinkId,
@@ -108,7 +108,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Key by which timers identify the target.
+    /// Key by which timers identify this priority of the link.
     fn key(self, generation: u32) -> PauseKey {
         PauseKey(generation << TARGET_BITS | self.link.0 << PRIORITY_BITS | u32::from(self.priority))
     }
@@ -192,8 +192,8 @@ impl Pfc {
         Target { link: LinkId::from_index(at / self.width), priority }
     }
 
-    /// Whether the link's sender ignores frames of this priority: it is a switch on which the
-    /// priority is lossless only at other ports.
+    /// Whether the link's sender ignores frames of this priority: the sender is a switch that has
+    /// the priority lossless only at other ports.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
@@ -308,7 +308,7 @@ impl Pfc {
         let state = self.state(target);
         let key = target.key(state.generation);
         let paused = state.demanded.is_some();
-        // The repetition may have become due while no pause was demanded.
+        // The time of the repetition may have passed while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
             // The switch withdrew its demand while the frame waited.
@@ -359,7 +359,7 @@ impl Pfc {
             return None;
         }
         state.paused = Some(now);
-        // A watchdog may override the pause.
+        // The PFC watchdog of the sending switch may override the pause.
         self.is_held(target.link, target.priority).then_some(target)
     }
 
@@ -379,7 +379,7 @@ impl Pfc {
         if state.expires == now { self.release(now, key.target()) } else { None }
     }
 
-    /// Ends the pause of a link's sender. Returns the target if there was a pause.
+    /// Ends the pause of a link's sender. Returns the link and the priority if there was a pause.
     #[must_use]
     pub(crate) fn release(&mut self, now: Time, target: Target) -> Option<Target> {
         let state = self.state(target);

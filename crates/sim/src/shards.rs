@@ -2,11 +2,11 @@
 //!
 //! # Parts
 //!
-//! Every part is a whole [`Simulation`](crate::Simulation) of the scenario,
-//! in which only its own hosts and switches are active. Racks are assigned to parts in order,
-//! and so are the switches of each tier above ([`partition`]). Random draws are made per component,
-//! and simultaneous events are ordered by a hash of their links.
-//! So a part needs from other parts only the packets and pause frames that arrive over a cable.
+//! Every part is a whole [`Simulation`](crate::Simulation) of the scenario, in which only its own
+//! hosts and switches are active. Racks are assigned to parts in order, and so are the switches of
+//! each tier above ([`partition`]). Random draws are made per component, and simultaneous events
+//! are ordered by a hash of their links. So the only input of a part from other parts is packets
+//! and pause frames that arrive over a cable.
 //!
 //! # Windows
 //!
@@ -18,37 +18,40 @@
 //!
 //! # Pauses
 //!
-//! A pause frame (PFC) needs its transmission time and the delay of its cable. So it reaches
-//! another part no sooner than a packet, and is mail of the window, too. Each end of a link has its
-//! own fields of the pause state: the receiver's part demands pauses, and the sender's part obeys
-//! them.
+//! A pause frame (PFC) needs its transmission time and the delay of its cable. So a pause frame
+//! reaches another part no sooner than a packet, and the parts also exchange pause frames after
+//! each window. Each end of a link has its own fields of the pause state: the receiver's part
+//! demands pauses, and the sender's part obeys them.
 //!
 //! Watchdogs, storms, headroom and repeated pauses concern one switch, or one host and its switch,
-//! which are always in one part. So nothing of flow control takes effect in another part at once.
+//! which are always in one part. So no change of flow control takes effect in another part at once.
 //!
 //! Only the search for circles of paused links reads the state of all switches at one instant.
-//! Routes up and down a tree form no circle, so the search finds nothing there. A network whose
-//! routes form a circle runs on one thread (`world/routing/circles.rs`).
+//! Routes up and down a tree form no circle, so the search finds no circle in a tree. A network
+//! whose routes form a circle runs on one thread (`world/routing/circles.rs`).
 //!
 //! # Flows
 //!
-//! All parts start all flows at the same times, so they agree on slots, numbers and paths.
-//! Only the source's part sends data, and only the destination's part answers.
-//! A flow is over when its sender is done and no packet of the flow is left. No part knows this
-//! before the parts meet. Slots become free in intervals of 100 us (`host/slots.rs`). Windows end
-//! at the end of an interval, and then the parts exchange which flows are over and since when.
+//! All parts start all flows at equal times, so all parts agree on slots, numbers and paths. Only
+//! the source's part sends data, and only the destination's part answers. A flow is over when its
+//! sender is done and no packet of the flow is left. No part knows this before the parts meet.
+//! Slots become free in intervals of 100 us (`host/slots.rs`). Windows end at the end of an
+//! interval. Then the parts exchange lists of the flows that are over, with the end times of the
+//! flows.
 //!
 //! # Equal results
 //!
 //! The tables equal the tables of a run with one thread, byte for byte. A run on one thread writes
-//! some rows in the order of its events: samples, pauses, storms, packets. These rows carry the
-//! place of their event, and the part that writes sorts them ([`rows`]).
+//! some rows in the order of its events: samples, pauses, storms, packets. Each of these rows has
+//! the place of its event in the order of events. One part sorts and writes the rows of all parts
+//! ([`rows`]).
 //!
 //! The parts learn the end of the run only when the last interval is over. By then, timers of
 //! policies and of pauses may have expired after the end. The parts subtract these events from the
-//! count, drop their rows, and undo their changes of pauses (`pfc/cross_shard.rs`).
+//! count, drop the rows of these events, and undo the changes of pauses (`pfc/cross_shard.rs`).
 //!
-//! Only the largest number of packets alive is not exact: it is the sum of the maxima of the parts.
+//! Only the largest number of packets alive is not exact: the result is the sum of the maxima of
+//! the parts.
 
 mod exchange;
 mod merge;

@@ -1,7 +1,8 @@
-//! A switch of the network: the core's pipeline, the links of its ports, and its record.
+//! A switch of the network: the core's pipeline, the links of the switch's ports, and the switch's
+//! record.
 //!
-//! A switch handles one event at a time and reaches only its own state and its [`Ports`]. It
-//! records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
+//! A switch handles one event at a time and reaches only its own state and its [`Ports`]. The
+//! switch records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
 mod exchange;
@@ -60,8 +61,8 @@ pub(crate) struct SwitchNode {
     /// Whether shadow policies observe the switch, from the first packet on.
     is_watched: bool,
     pub(crate) id: SwitchId,
-    /// First memory of the switch, and nearly always the only memory. Each memory numbers its ports
-    /// and queues from zero. All other code numbers them over the whole switch.
+    /// First memory of the switch. Most switches have no other memory. Each memory numbers its
+    /// ports and queues from zero. All other code numbers ports and queues over the whole switch.
     pub(crate) first: Slice,
     pub(crate) record: SwitchRecord,
     /// Memories of all slices of the switch except the first slice.
@@ -112,9 +113,9 @@ impl SwitchNode {
         self.single_memory = false;
     }
 
-    /// Creates the shadow policies when the first packet arrives, because a switch
-    /// without packets needs none. Then it runs the earlier timers of these policies.
-    /// All memories of the switch were empty until that time.
+    /// Creates the shadow policies when the first packet arrives, because a switch without packets
+    /// needs none. Then the function runs the earlier timers of these policies. All memories of the
+    /// switch were empty until that time.
     #[cold]
     fn start_shadows(&mut self) {
         let panel = |slice: &Slice| {
@@ -150,8 +151,8 @@ impl SwitchNode {
     }
 
     /// Runs the timers of the shadow policies up to `now`. No event of the switch is earlier.
-    /// Creates the shadow policies if no packet has arrived.
-    /// Without this call, the first packet would run all due timers at once.
+    /// Creates the shadow policies if no packet has arrived. Without this call, the first packet
+    /// would run all expired timers at one time.
     pub(crate) fn advance_shadows(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
             self.start_shadows();
@@ -185,7 +186,7 @@ impl SwitchNode {
         usize::from(self.slice_of_port[usize::from(port)])
     }
 
-    /// Slice of `queue`, and the queue's number within it.
+    /// Slice (memory) that contains `queue`, and the queue's number within this slice.
     pub(crate) fn at(&self, queue: QueueId) -> (&Slice, QueueId) {
         let slice = self.slices().take_while(|slice| slice.first_queue <= queue.0).last();
         let slice = slice.expect("the first begins at 0");
@@ -248,8 +249,9 @@ impl SwitchNode {
         }
     }
 
-    /// Forwards a packet at once if the policy lets it bypass the queue of the idle `egress_port`.
-    /// If the function returns false, the state is unchanged, and the caller must call `receive`.
+    /// Forwards a packet at once if the policy lets the packet bypass the queue of the idle
+    /// `egress_port`. If the function returns false, the switch is unchanged, and the caller must
+    /// call `receive`.
     #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::bypass`].
     pub(crate) fn bypass(
         &mut self,
@@ -438,7 +440,7 @@ impl SwitchNode {
         }
     }
 
-    /// Handles the policy's timer.
+    /// Handles an expired timer of the buffer policies of the switch.
     pub(crate) fn handle_policy_timer(&mut self, now: Time) {
         self.handle_timeout(now);
         self.timer_set = false;
@@ -469,7 +471,7 @@ impl SwitchNode {
         QueueId(slice.first_queue + slice.core.queue_of(&slice.localised(packet)).0)
     }
 
-    /// The next packet that the idle `port` sends.
+    /// Removes the next packet that the idle `port` sends from its queue.
     #[inline(always)]
     fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
         if self.single_memory {
@@ -484,7 +486,7 @@ impl SwitchNode {
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         for logged in &mut listener.record.effects.log {
-            // The packet of this departure also belongs to pauses that end with the departure.
+            // The log names the departing packet also for pauses that end with its departure.
             logged.packet = logged.packet.or(Some(PacketId(sent.packet)));
         }
         let queue = QueueId(sent.queue.0 + slice.first_queue);
@@ -506,7 +508,7 @@ impl SwitchNode {
         self.slices().map(peak).max().unwrap_or(0)
     }
 
-    /// Whether the switch has paused any sender.
+    /// Whether the switch has paused a sender at any of its ports.
     pub(crate) fn has_paused(&self) -> bool {
         self.slices().any(|slice| slice.core.has_paused())
     }
@@ -520,7 +522,8 @@ impl SwitchNode {
         })
     }
 
-    /// Removes all packets of `queue` without sending them. The record then contains these packets.
+    /// Removes all packets of `queue` without sending them. The switch's record then counts these
+    /// packets.
     fn flush(&mut self, now: Time, queue: QueueId, reason: DropReason) {
         let (slice, mut listener) = self.slice_with_listener(0);
         slice.core.flush(now, queue, reason, &mut listener);

@@ -3,7 +3,7 @@
 use bufferlab_scenario::Scenario;
 use bufferlab_workload::{Carriage, Entry, Replay, RunFacts, SourceError, Traffic};
 
-/// Starts the workloads of `scenario`.
+/// Creates the traffic of a run from the workloads of `scenario`.
 pub(crate) fn start(scenario: &Scenario) -> Result<Traffic, SourceError> {
     let racks = scenario.topology.racks();
     let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();

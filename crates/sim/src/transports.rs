@@ -13,7 +13,8 @@ use bufferlab_transport::{
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::Replay;
 
-/// Largest receive window that a SYN-ACK can announce. In ns-3 it limits the first flight.
+/// Largest receive window that a SYN-ACK can announce. In ns-3 this window limits the first flight
+/// of data.
 const UNSCALED_WINDOW_BYTES: u32 = 65_535;
 /// Builds every transport of the scenario, then the transports that replay traces (`replayed`),
 /// each for every kind of host (`transport * kinds + kind`).
@@ -139,8 +140,8 @@ fn build_transport(
     })
 }
 
-/// Configuration of a flow's sender and receiver.
-/// The profile only chooses between two readings of the transport's source.
+/// Configuration of a flow's sender and receiver. The profile only chooses between two
+/// interpretations of the publication that defines the transport.
 fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_rtt: Time) -> TcpConfig {
     let wire = spec.segment_bytes + spec.header_bytes;
     let read_as_rfc = TcpConfig {

@@ -1,8 +1,8 @@
-//! Everything between hosts and switches: time, links with their packets, routes, and timers.
+//! The network between hosts and switches: time, links with their packets, routes, and timers.
 //!
-//! A host reaches the world through its [`Uplink`], a switch through its [`Ports`].
-//! Beyond its own state, a host or switch may change only its own links, the packets at it,
-//! and its own timers. So hosts and switches reach each other only over links.
+//! A host reaches the world through its [`Uplink`], a switch through its [`Ports`]. Beyond its own
+//! state, a host or switch may change only its outgoing links, the packets that it stores, and its
+//! own timers. So hosts and switches reach each other only over links.
 
 pub(crate) mod base_rtt;
 pub(crate) mod border;
@@ -73,13 +73,13 @@ impl World {
         self.now
     }
 
-    /// Advances time to `time`. No event is due earlier.
+    /// Advances time to `time`. No event may be earlier than `time`.
     #[inline]
     pub(crate) fn advance_to(&mut self, time: Time) {
         self.now = time;
     }
 
-    /// Number of times that a packet crossed a link so far.
+    /// Number of packet-hops so far: one for every packet and link.
     pub(crate) fn packet_hops(&self) -> u64 {
         self.packet_hops
     }
@@ -95,15 +95,16 @@ impl World {
         self.calendar.place(upcoming)
     }
 
-    /// Removes the event that [`Self::next_link_event`] has just returned, and advances time to it.
+    /// Removes the event that [`Self::next_link_event`] has just returned, and advances time to
+    /// this event.
     #[inline]
     pub(crate) fn take_link_event(&mut self, upcoming: Upcoming) -> (calendar::Kind, LinkId) {
         self.now = upcoming.time;
         self.calendar.take(upcoming)
     }
 
-    /// Removes the first packet from a link and returns where it arrives.
-    /// `Err` if the packet is lost, because the link went down during its transit.
+    /// Removes the first packet from a link and returns the host or switch port at which the packet
+    /// arrives. `Err` if the packet is lost, because the link went down during its transit.
     #[inline]
     pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
         let link = &mut self.links[id];
@@ -145,7 +146,8 @@ impl World {
     }
 
     /// Claims link `id` for a waiting packet. True if the link is idle or its device has space.
-    /// False if the sender must wait: it is notified when the transmission is complete.
+    /// False if the sender must wait: the engine notifies the sender when the transmission is
+    /// complete.
     #[inline(always)]
     pub(crate) fn claim(&mut self, id: LinkId) -> bool {
         let link = &mut self.links[id];
@@ -239,7 +241,7 @@ impl World {
         self.links.iter().map(|link| link.pipe.packets(&self.packets).count()).sum()
     }
 
-    /// Sets new routes for all later packets.
+    /// Replaces the routes of the network. All later forwarding follows the new routes.
     pub(crate) fn reroute(&mut self, routes: Routes) {
         self.routes = routes;
     }
@@ -270,7 +272,7 @@ pub(crate) struct Uplink<'a> {
 }
 
 impl Uplink<'_> {
-    /// Host whose uplink this is.
+    /// Host that sends over this uplink.
     #[inline]
     pub(crate) fn host(&self) -> HostId {
         self.host
@@ -318,14 +320,15 @@ impl Uplink<'_> {
         self.world.telemetry.reports(id)
     }
 
-    /// Lets switches add reports to an ACK, as they did to its data packet.
+    /// Lets switches add telemetry reports to an ACK, in addition to the reports of its data
+    /// packet.
     #[cold]
     pub(crate) fn go_on_reporting(&mut self, id: PacketId, scope: TelemetryScope) {
         self.world.telemetry.go_on(id, scope);
     }
 
-    /// Claims the uplink for a waiting packet. True if the host may send now.
-    /// False if the host must wait: it is notified when its link is idle.
+    /// Claims the uplink for a waiting packet. True if the host may send now. False if the host
+    /// must wait: the engine notifies the host when the uplink is idle.
     #[inline]
     pub(crate) fn claim(&mut self) -> bool {
         self.world.claim(self.host.uplink())
@@ -436,7 +439,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Adds a telemetry report to a packet.
+    /// Adds a telemetry report of the switch to a packet.
     pub(crate) fn report(&mut self, id: PacketId, report: HopReport) {
         self.world.telemetry.add(id, report);
     }

@@ -80,8 +80,8 @@ fn crowd(flows: u32) -> Scenario {
     lab.times("1 ms", "10 s").flows((0..flows).map(|n| flow(n % 7, 7, 1_400, Time::ZERO)).collect())
 }
 
-/// Peak bytes per additional live flow. They include the flow's packet, its timer and the spare
-/// capacity of lists that double when they grow.
+/// Peak memory per additional live flow (bytes). The memory includes the flow's packet, the flow's
+/// timer and the spare capacity of lists that double when they grow.
 fn peak_bytes_per_flow() -> f64 {
     let (few, many) = (measure(&crowd(20_000)), measure(&crowd(40_000)));
     let flows = many.totals.peak_flows - few.totals.peak_flows;

@@ -51,7 +51,7 @@ pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
 /// a program registers.
 pub static CONTROLS: Registry<CongestionControlInfo> = Registry::new(CONGESTION_CONTROLS);
 
-/// Congestion control called `name`, built in or registered.
+/// Finds the congestion control called `name` among built-in and registered controls.
 #[must_use]
 pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlInfo> {
     CONTROLS.find(name)
@@ -63,7 +63,7 @@ pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlI
 /// use bufferlab_transport::*;
 /// use bufferlab_units::Time;
 ///
-/// /// Sends a fixed window, whatever happens.
+/// /// Keeps a fixed congestion window.
 /// #[derive(Clone, Debug)]
 /// struct Fixed;
 ///
@@ -123,23 +123,24 @@ bufferlab_params::entry! {
         pub uses_ecn: bool,
         /// Whether every switch on the path must report its queue to the control ([`HopReport`]).
         pub wants_telemetry: bool,
-        /// Whether the control alone sets the window. Then losses change the window
-        /// only as the control decides, and no proportional rate reduction takes place.
-        /// After a timeout the window is still one segment until the next ACK.
+        /// Whether the control alone sets the window. Then only the control changes the window
+        /// after a loss, and no proportional rate reduction takes place. After a timeout the window
+        /// is still one segment until the next ACK.
         pub owns_window: bool,
         /// Whether a flow by default begins with one bandwidth-delay product of data in flight.
         pub starts_at_line_rate: bool,
         /// Whether the control needs the notifications of queue pairs.
         /// Queue pairs accept every control that sets its window.
         pub rdma_only: bool,
-        /// The constructor of the control. `Params` is complete and every value is in its domain.
+        /// Constructor of the control. The parameters are complete, and every value is in its
+        /// domain.
         pub build: ControlConstructor,
     }
 }
 
 impl CongestionControlInfo {
-    /// Base of a custom entry: no names, texts, parameters or special needs.
-    /// The control reacts to losses like NewReno.
+    /// Base for a custom registry entry, without names, texts, parameters or special needs. The
+    /// control reacts to losses like NewReno.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -155,7 +156,8 @@ impl CongestionControlInfo {
         build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
     };
 
-    /// The control with these parameters, on the path that `config` describes.
+    /// Configures the congestion control with these parameters, for the path that `config`
+    /// describes.
     ///
     /// # Errors
     /// Returns the parameter that does not fit the other parameters.
@@ -167,7 +169,7 @@ impl CongestionControlInfo {
         Ok(ConfiguredControl { info: self, start: Arc::new((self.build)(params, config)?) })
     }
 
-    /// The control with the values that are `given`, and with the defaults of `profile` for all
+    /// Configures the control with the `given` values, and with the defaults of `profile` for all
     /// other parameters ([`Self::configure`]).
     ///
     /// # Errors
@@ -184,7 +186,7 @@ impl CongestionControlInfo {
     }
 }
 
-/// A congestion control with its parameters. Flows take their state from it.
+/// A congestion control with its parameters. Each flow creates its control state from it.
 #[derive(Clone)]
 pub struct ConfiguredControl {
     info: &'static CongestionControlInfo,
@@ -198,7 +200,7 @@ impl fmt::Debug for ConfiguredControl {
 }
 
 impl ConfiguredControl {
-    /// Registry entry of the control with its parameters.
+    /// Returns the registry entry of this congestion control.
     #[must_use]
     pub fn info(&self) -> &'static CongestionControlInfo {
         self.info
@@ -218,14 +220,14 @@ pub struct Window {
     pub size: f64,
     /// Threshold below which the window grows exponentially (segments).
     pub slow_start_threshold: f64,
-    /// Least time between two segments. Zero: the NIC decides when segments leave.
+    /// Least time between two segments. Zero: the NIC determines the departure times of segments.
     pub pacing_gap: Time,
 }
 
-/// Information that an ACK has for a congestion control.
+/// Information about an ACK for a congestion control.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent<'a> {
-    /// Time at which the ACK arrived.
+    /// Time at which the ACK arrived at the sender.
     pub now: Time,
     /// Round trip of the segment that caused the ACK:
     /// the ACK's arrival time minus the echoed send time (RFC 7323).
@@ -234,9 +236,9 @@ pub struct AckEvent<'a> {
     pub delivered: u32,
     /// Whether the ACK echoes a congestion mark.
     pub marked: bool,
-    /// Number of segments acknowledged cumulatively so far.
+    /// Number of segments that the receiver has acknowledged cumulatively so far.
     pub acknowledged: u32,
-    /// Number of the next new segment to send.
+    /// Number of the next new segment that the sender will send.
     pub next: u32,
     /// Number of segments in the network just before the ACK arrived.
     pub in_flight: u32,
@@ -249,8 +251,8 @@ pub struct AckEvent<'a> {
     pub telemetry: &'a [HopReport],
 }
 
-/// Controls that in the public ns-3 code set the window only once per round trip.
-/// Between two updates, the window stays as recoveries and timeouts left it.
+/// Controls that in the public ns-3 code set the window only once per round trip. Between two
+/// updates, only recoveries and timeouts change the window.
 const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::INFO.name];
 
 impl CongestionControlInfo {
@@ -261,12 +263,12 @@ impl CongestionControlInfo {
     }
 }
 
-/// Reason for which a sender reduces its rate.
+/// Event to which a congestion control reacts with a lower rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
-    /// SACKs detected a loss, so fast recovery begins.
+    /// SACKs revealed a lost segment, so fast recovery begins.
     Loss,
-    /// An ACK echoed a congestion mark. At most one such event per round trip.
+    /// An ACK echoed a congestion mark. At most one event of this kind occurs per round trip.
     Mark,
     /// The sender's retransmission timer expired.
     Timeout,
@@ -278,13 +280,13 @@ pub enum CongestionEvent {
 /// `config` describes the flow's transport and path, and the control sets `window`.
 /// All windows are in segments.
 pub trait Controller: fmt::Debug + Send + CloneController {
-    /// Handles an ACK. The control must respect [`AckEvent::may_grow`].
+    /// Updates the window after an ACK. The control must respect [`AckEvent::may_grow`].
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>);
 
-    /// Reduces the flow's rate at `now`, with `flight` segments in the network,
-    /// by setting the slow-start threshold.
-    /// The caller sets the window as the recovery demands, unless the control sets the window.
-    /// Controls that react to queues, rates or delays may leave losses to the recovery.
+    /// Reduces the flow's rate at `now`, with `flight` segments in the network, by setting the
+    /// slow-start threshold. The caller then sets the window by the rules of the recovery, unless
+    /// the control sets the window. Controls that react to queues, rates or delays may ignore
+    /// losses, because the recovery handles losses.
     fn on_congestion(
         &mut self,
         _config: &TcpConfig,
@@ -298,36 +300,36 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// Handles a congestion notification that arrived in a separate frame.
     fn on_notification(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time) {}
 
-    /// Advances timers and counts a packet. The queue pair calls it before it sends a packet of
-    /// `bytes` on the wire.
+    /// Advances the control's timers and counts a packet. The queue pair calls this method before
+    /// it sends a packet of `bytes` on the wire.
     fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
 
-    /// Starts another message on the connection after an `idle` time.
-    /// The message's segments count from 0. State about the path stays,
-    /// state about segments is reset, and idle time does not count as time in which a window grew.
+    /// Starts another message on the connection after an `idle` time. The message's segments count
+    /// from 0. The control keeps its state about the path and resets its state about segments. Idle
+    /// time does not count as time in which the window grew.
     fn begin_message(&mut self, _idle: Time) {}
 
     /// Reports internal state for plots and tests: estimates, rates.
     /// The hot path never calls this method.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Returns an error inside the control once. Later answers of the control have no meaning.
-    /// The simulator calls this method when a flow ends, at intervals,
-    /// and at the end of a run, which then has no result.
-    /// Until then the simulator still calls the control, which leaves the window unchanged.
+    /// Returns an error of the control once. After an error, results of the control have no
+    /// meaning. The simulator calls this method when a flow ends, at intervals, and at the end of a
+    /// run. A run with an error has no result. Before the simulator reads the error, the simulator
+    /// still calls the control, which leaves the window unchanged.
     fn take_failure(&mut self) -> Option<ControlFailure> {
         None
     }
 }
 
-/// A failure of a congestion control, with the time at which it appeared.
+/// A failure of a congestion control, with the time of the failure.
 #[derive(Clone, Debug)]
 pub struct ControlFailure {
     /// Time of the control's failure. [`Time::ZERO`] if the flow could not begin.
     pub now: Time,
     /// Method of the control that failed ([`Controller`]), such as `"on_ack"`.
     pub hook: &'static str,
-    /// Description of the failure in one sentence.
+    /// Description of the control's failure in one sentence.
     pub what: String,
     /// Underlying error of the control, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
@@ -348,7 +350,7 @@ impl Error for ControlFailure {
 /// Copies a boxed control with its state. Every [`Controller`] that is [`Clone`]
 /// implements this trait.
 pub trait CloneController {
-    /// Copy of the control with its present state.
+    /// Copies the congestion control with its present state.
     fn boxed_clone(&self) -> Box<dyn Controller>;
 }
 
@@ -359,16 +361,16 @@ impl<T: Controller + Clone + 'static> CloneController for T {
 }
 
 /// State of a flow's congestion control. The flow itself contains the states of the two smallest
-/// and most common controls. So the hot path branches instead of calling through a pointer,
-/// and flows of NewReno and DCTCP do not need the space of other controls.
-/// Every other control is a boxed [`Controller`], built in or custom.
+/// and most common controls. So the hot path branches instead of calling through a pointer, and
+/// flows of NewReno and DCTCP are small. Every other control is a boxed [`Controller`], built in or
+/// custom.
 #[derive(Debug)]
 pub enum CongestionControl {
-    /// State of NewReno or ECN*.
+    /// State of the controls NewReno and ECN*.
     NewReno(NewReno),
-    /// State of DCTCP.
+    /// State of the control DCTCP.
     Dctcp(Dctcp),
-    /// State of a control that has no separate variant here.
+    /// State of any other control, built in or custom.
     Boxed(Box<dyn Controller>),
 }
 
@@ -389,7 +391,7 @@ impl CongestionControl {
         Self::Boxed(Box::new(controller))
     }
 
-    /// Calls [`Controller::on_ack`].
+    /// Passes an ACK to [`Controller::on_ack`] of the flow's control.
     #[inline]
     pub fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         match self {
@@ -399,14 +401,14 @@ impl CongestionControl {
         }
     }
 
-    /// Calls [`Controller::on_notification`].
+    /// Passes a congestion notification to [`Controller::on_notification`] of the flow's control.
     pub fn on_notification(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
         if let Self::Boxed(state) = self {
             state.on_notification(config, window, now);
         }
     }
 
-    /// Calls [`Controller::on_sent`].
+    /// Passes a sent packet to [`Controller::on_sent`] of the flow's control.
     #[inline]
     pub fn on_sent(&mut self, config: &TcpConfig, window: &mut Window, now: Time, bytes: u32) {
         if let Self::Boxed(state) = self {
@@ -414,7 +416,7 @@ impl CongestionControl {
         }
     }
 
-    /// Calls [`Controller::begin_message`].
+    /// Passes the start of a message to [`Controller::begin_message`] of the flow's control.
     pub(crate) fn begin_message(&mut self, idle: Time) {
         match self {
             Self::NewReno(_) => {}
@@ -423,7 +425,7 @@ impl CongestionControl {
         }
     }
 
-    /// Calls [`Controller::on_congestion`].
+    /// Passes a loss, mark or timeout to [`Controller::on_congestion`] of the flow's control.
     #[inline]
     pub fn on_congestion(
         &mut self,
@@ -440,7 +442,7 @@ impl CongestionControl {
         }
     }
 
-    /// Calls [`Controller::probe`].
+    /// Reports the control's internal values, as [`Controller::probe`] does.
     pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         match self {
             Self::NewReno(_) => {}
@@ -449,7 +451,7 @@ impl CongestionControl {
         }
     }
 
-    /// Value that the control reports under `name` ([`Self::probe`]).
+    /// Internal value that the control reports under `name` ([`Self::probe`]).
     #[must_use]
     pub fn probed(&self, name: &str) -> Option<f64> {
         let mut found = None;
@@ -461,7 +463,7 @@ impl CongestionControl {
         found
     }
 
-    /// Calls [`Controller::take_failure`].
+    /// Returns a failure of the flow's control once, as [`Controller::take_failure`] does.
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         match self {
             Self::NewReno(_) | Self::Dctcp(_) => None,

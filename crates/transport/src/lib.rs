@@ -77,14 +77,14 @@ pub struct TcpConfig {
     /// Initial congestion window (segments).
     pub initial_window: u32,
     /// Largest number of segments in flight before the first ACK. The receive window in a SYN-ACK
-    /// is never scaled (RFC 7323 section 2.2), so it is at most 65,535 bytes. [`u32::MAX`]:
-    /// no limit, as if the sender knew the receiver's window.
+    /// is never scaled (RFC 7323 section 2.2), so this window is at most 65,535 bytes.
+    /// [`u32::MAX`]: no limit, as if the sender knew the receiver's window.
     pub first_flight_limit: u32,
     /// Smallest retransmission timeout. RFC 6298 states 1 s, and data centers use milliseconds.
     pub min_rto: Time,
     /// Retransmission timeout before the first round-trip sample, including the handshake.
     pub initial_rto: Time,
-    /// Largest retransmission timeout after backoff.
+    /// Largest retransmission timeout after exponential backoff.
     pub max_rto: Time,
     /// Number of SACKed segments above a hole after which the hole counts as lost (RFC 6675
     /// DupThresh).
@@ -94,11 +94,12 @@ pub struct TcpConfig {
     /// Whether a recovery reduces the window in proportion to delivery (RFC 6937). Otherwise the
     /// sender stops until the pipe has drained (RFC 6675).
     pub proportional_rate_reduction: bool,
-    /// Segments that a recovery repeats when no segment is certainly lost and no segment is new.
+    /// Segments that a recovery repeats when no segment is certainly lost and the flow has no new
+    /// segment.
     pub last_resort: LastResort,
     /// Effect of marks and losses on the state of a sender.
     pub states: CongestionStates,
-    /// Whether a flow opens with SYN and SYN-ACK.
+    /// Whether each flow opens a connection with SYN and SYN-ACK.
     pub handshake: bool,
     /// Whether a connection that was idle for longer than its timeout restarts with the initial
     /// window (RFC 5681 section 4.1). See [`Sender::resume`].
@@ -110,14 +111,15 @@ pub struct TcpConfig {
     pub ack_every: u32,
     /// Longest time for which a receiver delays an ACK.
     pub delayed_ack_timeout: Time,
-    /// Rate of the sender's link. Controls that set a rate start with it and never exceed it.
+    /// Rate of the sender's link. Controls that set a rate start with this line rate and never
+    /// exceed it.
     pub line_rate: BitRate,
     /// Round trip T (or τ) of a full segment and its ACK on an empty network.
     pub base_rtt: Time,
     /// Bytes of a full segment in windows: its size on the wire.
     /// For simulators that count payload: its payload.
     pub segment_wire_bytes: u32,
-    /// Bytes that the pace counts for each full segment in addition.
+    /// Additional bytes per full segment that the pace counts.
     pub uncounted_wire_bytes: u32,
     /// Whether a segment must fit completely into a window that a
     /// rate sets ([`CongestionStates::Ns3`]).
@@ -134,9 +136,9 @@ pub enum LastResort {
     /// NextSeg rule 3).
     #[default]
     BelowHighestSack,
-    /// The recovery repeats every segment that is neither SACKed nor sent again,
-    /// including the last segments, as ns-3 reads that rule. So the recovery repairs losses at the
-    /// end of a flow before the timer expires, but sends spurious retransmissions.
+    /// The recovery repeats every segment that is neither SACKed nor sent again, including the last
+    /// segments, as ns-3 interprets NextSeg rule 3. So the recovery repairs losses at the end of a
+    /// flow before the timer expires, but sends spurious retransmissions.
     Everything,
 }
 
@@ -150,18 +152,18 @@ pub enum CongestionStates {
     /// Behaviour of ns-3.39, for the `artifact` profile:
     ///
     /// * A mark echoed by an ACK that acknowledges new data starts a *reduction* (Linux' CWR), even
-    ///   during a recovery. The reduction lasts until a segment sent after it is acknowledged.
-    ///   During it losses start no recovery, and lost segments are repeated only as far as the
-    ///   mark's window allows.
+    ///   during a recovery. The reduction ends at the ACK of a segment that was sent after its
+    ///   start. During a reduction, losses start no recovery, and the sender repeats lost segments
+    ///   only within the reduced window.
     /// * Reductions and recoveries share one proportional rate reduction. The reduction is relative
-    ///   to all unacknowledged data. It grows by one segment more than was delivered only when a
-    ///   retransmission is acknowledged. An ACK that reports a SACK and acknowledges new data
-    ///   counts twice.
+    ///   to all unacknowledged data. The window grows by one segment more than was delivered only
+    ///   when a retransmission is acknowledged. An ACK that reports a SACK and acknowledges new
+    ///   data counts twice.
     /// * Speculative retransmissions count as two segments in flight.
     /// * DCTCP reacts to losses and timeouts as to marks, without a floor of two segments.
     /// * The retransmission timer runs until the whole flow is acknowledged: a window below one
     ///   segment ends by a timeout.
-    /// * A receiver echoes a mark only on a segment beyond all marked ones before: not on
+    /// * A receiver echoes a mark only on a segment above all earlier marked segments: not on
     ///   retransmissions.
     Ns3,
 }
@@ -197,10 +199,10 @@ impl Default for TcpConfig {
 /// An acknowledgement of a TCP receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// First segment that has not arrived in order. All segments before it have arrived.
+    /// Number of the first missing segment. All segments before this segment have arrived.
     pub cumulative: u32,
     /// Contiguous block above `cumulative` that contains the segment that caused this ACK (first
-    /// SACK block of RFC 2018), as `first..end`. Empty if there is no block.
+    /// SACK block of RFC 2018), as `first..end`. Empty if no such block exists.
     pub sack: (u32, u32),
     /// Send time of the segment that caused this ACK (timestamp echo, RFC 7323).
     pub echo: Time,

@@ -14,7 +14,7 @@ bufferlab_params::choices! {
     }
 }
 
-/// Sends a flow at a rate, without feedback.
+/// Sender that sends a flow at a given rate, without feedback from the receiver.
 #[derive(Clone, Debug)]
 pub struct PacedSender {
     next: u32,
@@ -56,7 +56,8 @@ impl PacedSender {
         self.next < self.total && self.next_at <= now
     }
 
-    /// The next segment, if it is due. Callers then read [`Self::deadline`].
+    /// Returns the next segment, if its sending time has come. Callers then read
+    /// [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
@@ -79,14 +80,14 @@ impl PacedSender {
         if self.next < self.total { self.next_at } else { Time::MAX }
     }
 
-    /// Whether the sender has sent every segment.
+    /// Whether the sender has sent every segment of the flow.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.next == self.total
     }
 
-    /// Counters of the paced sender.
+    /// Counters of the segments that the paced sender has sent.
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         SenderCounters { sent: self.next, ..SenderCounters::default() }

@@ -13,7 +13,7 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Number of segments in the set.
+    /// Number of segments in all ranges of the set.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -30,7 +30,7 @@ impl Ranges {
         None
     }
 
-    /// Number of members of the set in `first..end`.
+    /// Number of segments of the set in the range `first..end`.
     pub(crate) fn covered(&self, first: u32, end: u32) -> u32 {
         if first >= end {
             return 0;
@@ -43,7 +43,7 @@ impl Ranges {
             .sum()
     }
 
-    /// Number of missing members in the range `first..end`.
+    /// Number of segments in the range `first..end` that are not in the set.
     pub(crate) fn holes(&self, first: u32, end: u32) -> u32 {
         if first >= end { 0 } else { end - first - self.covered(first, end) }
     }
@@ -57,7 +57,7 @@ impl Ranges {
         }
     }
 
-    /// Adds the range `first..end`. Returns the range of the set that now contains it.
+    /// Adds the range `first..end`. Returns the range of the set that now contains `first..end`.
     pub(crate) fn insert(&mut self, first: u32, end: u32) -> (u32, u32) {
         let start = self.ranges.partition_point(|range| range.1 < first);
         let stop = start + self.ranges[start..].partition_point(|range| range.0 <= end);

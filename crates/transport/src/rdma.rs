@@ -1,5 +1,5 @@
-//! RDMA over Ethernet as in RoCE: reliable messages of a queue pair. They have no handshake,
-//! and a rate limits them.
+//! RDMA over Ethernet as in RoCE: reliable messages of a queue pair. The messages have no
+//! handshake, and a rate limits their transmission.
 //!
 //! A message is a [`QueuePair`] at the sender and a [`Responder`] at the receiver.
 //! The driver calls both ends like [`crate::Sender`] and [`crate::Receiver`]:
@@ -27,26 +27,26 @@ use bufferlab_units::Time;
 /// Many messages share one queue pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaConfig {
-    /// Repair of losses by the queue pair.
+    /// Method by which the queue pair repairs losses.
     pub recovery: Recovery,
     /// Largest number of segments in flight, under every congestion control.
     /// The value [`u32::MAX`] means no limit of the window.
     pub window_limit: u32,
-    /// Time without acknowledgement after which a message is sent again. It doubles with every
-    /// repetition. [`Time::MAX`]: never.
+    /// Time without acknowledgement after which a message is sent again. The timeout doubles with
+    /// every repetition. [`Time::MAX`]: never.
     pub retransmission_timeout: Time,
     /// Number of in-order segments per ACK. The last segment also causes an ACK.
     /// An earlier ACK waits for `delayed_ack_timeout`.
     pub ack_every: u32,
     /// Longest time for which a receiver delays a coalesced ACK.
     pub delayed_ack_timeout: Time,
-    /// Time after which go-back-N repeats the negative acknowledgement of a gap,
-    /// when a segment beyond the gap arrives. [`Time::MAX`]: one negative acknowledgement per gap.
+    /// Least time between two negative acknowledgements of one gap with go-back-N. A segment beyond
+    /// the gap triggers the repetition. [`Time::MAX`]: one negative acknowledgement per gap.
     pub nack_interval: Time,
     /// Way in which the receiver reports congestion marks.
     pub notification: Notification,
-    /// Whether a segment that had to wait at the NIC delays later segments.
-    /// If false, the sender catches up, by at most one gap.
+    /// Whether a segment that had to wait at the NIC delays later segments. If false, the sender
+    /// makes up for the delay, by at most one gap between segments.
     pub strict_pace: bool,
 }
 
@@ -58,7 +58,7 @@ bufferlab_params::choices! {
     #[derive(Default)]
     pub enum Recovery {
         #[default]
-        GoBackN = "go-back-n": "the receiver takes segments in order only; after a gap the sender resumes from there (RoCE)",
+        GoBackN = "go-back-n": "the receiver accepts segments only in order; after a loss the sender resumes from the gap (RoCE)",
         SelectiveRepeat = "selective-repeat": "the receiver keeps all segments, and the sender repeats only holes (IRN, SIGCOMM 2018)",
     }
 }
@@ -95,10 +95,10 @@ impl Default for RdmaConfig {
 /// An acknowledgement of a queue pair, positive or negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RdmaAck {
-    /// First segment that has not arrived in order. All segments before it have arrived.
+    /// Number of the first missing segment. All segments before this segment have arrived.
     pub cumulative: u32,
     /// For selective repeat: the contiguous block above `cumulative` that contains the segment that
-    /// caused this ACK, as `first..end`. Empty if there is no block.
+    /// caused this ACK, as `first..end`. Empty if no such block exists.
     pub sack: (u32, u32),
     /// Whether segment `cumulative` is missing although a later segment has arrived.
     pub negative: bool,
@@ -111,7 +111,7 @@ pub struct RdmaAck {
 /// Answer of a receiver to an arriving segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Response {
-    /// Acknowledgement that the receiver must send.
+    /// Acknowledgement that the receiver must send, if any.
     pub ack: Option<RdmaAck>,
     /// Whether the receiver must also send a congestion notification ([`Notification::Frames`]).
     pub notify: bool,

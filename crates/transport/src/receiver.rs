@@ -1,22 +1,22 @@
-//! Receiving end of a TCP flow: reassembly, acknowledgements, ECN echo.
+//! Receiver of a TCP flow: reassembly, acknowledgements, ECN echo.
 
 use crate::ranges::Ranges;
 use crate::{Ack, CongestionStates, TcpConfig};
 use bufferlab_units::Time;
 
-/// Receiver of one flow.
+/// Receiver of one TCP flow.
 ///
-/// The receiver sends an ACK for every `ack_every`-th in-order segment. It sends an ACK at
-/// once when a segment is out of order, fills a hole, or ends the flow. It also sends an
-/// ACK when the congestion mark changes, so that delayed ACKs do not blur the fraction of
-/// marks (RFC 8257 section 3.2).
+/// The receiver sends an ACK for every `ack_every`-th in-order segment. The receiver sends an ACK
+/// at once when a segment is out of order, fills a hole, or ends the flow. A change of the
+/// congestion mark also causes an ACK, so that delayed ACKs do not blur the fraction of marks (RFC
+/// 8257 section 3.2).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,
     total: u32,
     unacknowledged: u32,
     last_marked: bool,
-    /// Segment number after the highest marked segment.
+    /// Number of the segment after the highest marked segment.
     marked_below: u32,
     last_sent: Time,
     deadline: Time,
@@ -44,8 +44,8 @@ impl Receiver {
         self.total = total;
     }
 
-    /// Handles segment `seq`, sent at `sent`, `marked` or not. Returns the ACK to send now, if any.
-    /// After a call, callers read [`Self::deadline`].
+    /// Handles the arrival of segment `seq`, sent at `sent`, with or without a mark (`marked`).
+    /// Returns the ACK to send now, if any. After a call, callers read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn handle_data(
@@ -124,7 +124,8 @@ impl Receiver {
         self.deadline
     }
 
-    /// Handles the deadline. Returns the delayed ACK if it is due. Early calls do nothing.
+    /// Handles the deadline of the ACK timer. Returns the delayed ACK if the deadline has passed.
+    /// Early calls do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0)))
@@ -137,7 +138,7 @@ impl Receiver {
         self.next == self.total
     }
 
-    /// Number of segments that arrived in order so far.
+    /// Number of segments that have arrived in order so far.
     #[must_use]
     pub fn delivered(&self) -> u32 {
         self.next

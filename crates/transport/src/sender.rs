@@ -1,12 +1,12 @@
-//! Sending end of a TCP flow: windows, loss detection by SACK, recovery,
-//! and the retransmission timer.
+//! Sender of a TCP flow: windows, loss detection by SACK, recovery, and the retransmission timer.
 //!
-//! The scoreboard needs no state per segment. It consists of the first unacknowledged segment
-//! `una`, the set `sacked` of SACKed segments, and two marks that only increase within a recovery:
+//! The scoreboard needs no state per segment. The scoreboard consists of the first unacknowledged
+//! segment `una`, the set `sacked` of SACKed segments, and two segment numbers that only increase
+//! within a recovery:
 //!
-//! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a
-//!   timeout: all);
-//! * among these, holes below `resent_below` have been sent again.
+//! * holes below `lost_below` are lost (RFC 6675: enough segments above these holes were SACKed;
+//!   after a timeout: all holes);
+//! * among the lost holes, those below `resent_below` have been sent again.
 //!
 //! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. As in RFC 6675, only the
 //! timer detects a retransmission that is lost again.
@@ -29,9 +29,9 @@ use bufferlab_units::Time;
 /// A segment that the driver must send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Number of the segment. 0 for a SYN.
+    /// Number of the segment within the flow. 0 for a SYN.
     pub seq: u32,
-    /// Whether the segment has been sent before.
+    /// Whether the segment is a retransmission.
     pub retransmission: bool,
     /// Whether the segment is a SYN, which opens the connection and carries no data.
     pub syn: bool,
@@ -40,13 +40,13 @@ pub struct Segment {
 /// Phase of a TCP sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The SYN has not been sent yet.
+    /// The sender has not sent the SYN yet.
     Closed,
     /// The sender has sent a SYN and waits for the SYN-ACK.
     Opening,
     /// The sender sends without a loss or a reduction.
     Open,
-    /// Fast recovery until segment `recovery_point` is acknowledged.
+    /// Fast recovery is in progress until segment `recovery_point` is acknowledged.
     Recovery,
     /// Recovery after a timeout, until segment `recovery_point` is acknowledged.
     Loss,
@@ -60,7 +60,7 @@ pub enum Phase {
 pub struct SenderCounters {
     /// Number of data segments sent, including retransmissions.
     pub sent: u32,
-    /// Number of data segments that were sent again.
+    /// Number of data segments that the sender sent again.
     pub retransmitted: u32,
     /// Number of times that a timer expired, including the handshake's timer.
     pub timeouts: u32,
@@ -91,7 +91,8 @@ pub struct Sender {
     backoff: u8,
     /// Whether an ACK of an earlier message has announced the receiver's window.
     window_is_known: bool,
-    /// Segments of the current burst that the NIC has yet to send, at any window.
+    /// Number of segments of the current burst that the NIC still sends, even if the window becomes
+    /// smaller.
     burst_left: u16,
     window: Window,
     /// Time before which a paced sender sends no segment.
@@ -110,12 +111,12 @@ struct Reduction {
     delivered: u32,
     sent: u32,
     flight_at_start: u32,
-    /// Segments of a burst that the NIC had before the sender knew of the loss. They count
-    /// as sent before.
+    /// Number of segments of a burst that the NIC had before the sender knew of the loss. These
+    /// segments count as sent before the loss.
     committed: u16,
 }
 
-/// Information of an ACK in addition to the segments that it acknowledges.
+/// Information in an ACK besides the acknowledged segments.
 #[derive(Clone, Copy, Debug)]
 struct AckInfo<'a> {
     now: Time,
@@ -167,15 +168,15 @@ impl Sender {
         }
     }
 
-    /// Skips the handshake, because the connection already exists.
+    /// Skips the handshake of this flow, because its connection already exists.
     pub fn skip_handshake(&mut self) {
         if self.phase == Phase::Closed {
             self.phase = Phase::Open;
         }
     }
 
-    /// Number of segments in the network, as the sender knows it,
-    /// plus segments of a burst that the NIC has not sent yet.
+    /// Number of segments that the sender believes to be in the network, plus segments of a burst
+    /// that the NIC has not sent yet.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
@@ -187,7 +188,7 @@ impl Sender {
         pipe
     }
 
-    /// Whether [`Self::poll_transmit`] would return a segment now.
+    /// Whether the sender can send a segment now (see [`Self::poll_transmit`]).
     #[inline]
     #[must_use]
     pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
@@ -210,13 +211,13 @@ impl Sender {
         if self.next_send_at <= now { Time::MAX } else { self.wake_of_pace(config) }
     }
 
-    /// Time [`Self::wake_at`] of a sender whose pace may be the limit.
+    /// Computes [`Self::wake_at`] for a sender whose pace may be the limit.
     #[inline(never)] // Most senders have no pace.
     fn wake_of_pace(&self, config: &TcpConfig) -> Time {
         if self.burst_left > 0 || !self.could_send(config) { Time::MAX } else { self.next_send_at }
     }
 
-    /// Whether a segment is waiting and the window allows it to leave.
+    /// Whether a segment is waiting to be sent and the window has space for the segment.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
         if self.phase == Phase::Open && self.pending_loss == 0 && config.burst_segments <= 1 {
@@ -225,8 +226,8 @@ impl Sender {
         self.could_send_otherwise(config)
     }
 
-    /// Condition [`Self::could_send`] without assumptions:
-    /// after a loss, with bursts, during a handshake.
+    /// Complete form of the condition [`Self::could_send`], for senders after a loss, with bursts
+    /// or during a handshake.
     #[inline(never)] // Rare.
     fn could_send_otherwise(&self, config: &TcpConfig) -> bool {
         match self.phase {
@@ -266,7 +267,7 @@ impl Sender {
         f64::from(self.window_used(config) + 1) <= self.window.size
     }
 
-    /// Number of segments that occupy the window.
+    /// Number of segments that count against the congestion window.
     #[inline]
     fn window_used(&self, config: &TcpConfig) -> u32 {
         // Limited transmit: before a loss is certain, SACKed segments leave the pipe and so
@@ -278,9 +279,9 @@ impl Sender {
         }
     }
 
-    /// Whether an unsent segment is left and the receiver's window has space for it.
-    /// The first ACK of any kind announces the scaled window.
-    /// Before the first ACK only new segments wait, never retransmissions.
+    /// Whether the flow has an unsent segment and the receiver's window has space for this segment.
+    /// The first ACK of any kind announces the scaled window. Before the first ACK only new
+    /// segments wait, never retransmissions.
     #[inline]
     fn may_send_new(&self, config: &TcpConfig) -> bool {
         self.next < self.total
@@ -290,8 +291,8 @@ impl Sender {
                 || !self.sacked.is_empty())
     }
 
-    /// The next segment to send, if the window allows one. Callers repeat the call after each
-    /// segment, ACK and timeout, until it returns `None`. Then they read [`Self::deadline`].
+    /// Returns the next segment to send, if the window has space. After each ACK and timeout,
+    /// callers repeat the call until the result is `None`. Then callers read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
@@ -347,7 +348,8 @@ impl Sender {
         Time(timeout.0.saturating_mul(1 << self.backoff.min(30)).min(config.max_rto.0))
     }
 
-    /// Opens the connection. Handles the SYN-ACK that echoes `echo`. A duplicate has no effect.
+    /// Opens the connection after the SYN-ACK that echoes `echo`. A duplicate SYN-ACK has no
+    /// effect.
     pub fn handle_syn_ack(&mut self, now: Time, echo: Time) {
         if self.phase == Phase::Opening {
             self.phase = Phase::Open;
@@ -430,7 +432,7 @@ impl Sender {
         self.congestion.on_ack(config, &mut self.window, &event);
     }
 
-    /// Sets the window as a recovery demands, unless the congestion control sets the window.
+    /// Sets the window by the rules of a recovery, unless the congestion control sets the window.
     #[inline]
     fn set_window(&mut self, size: f64) {
         if !self.control_owns_window {
@@ -480,7 +482,7 @@ impl Sender {
 
     /// Increases `lost_below` by the rule IsLost of RFC 6675.
     fn note_losses(&mut self, config: &TcpConfig) {
-        // Holes below the n-th highest SACKed segment have at least n SACKed segments above them.
+        // At least n SACKed segments are above every hole below the n-th highest SACKed segment.
         let Some(bound) = self.sacked.nth_from_top(config.duplicate_threshold) else { return };
         if bound > self.lost_below {
             self.pending_loss += self.sacked.holes(self.lost_below.max(self.resent_below), bound);
@@ -488,7 +490,7 @@ impl Sender {
         }
     }
 
-    /// Starts a recovery at the first loss.
+    /// Starts a fast recovery if the SACKs reveal a first loss.
     #[cold]
     fn detect_loss(&mut self, config: &TcpConfig, now: Time) {
         self.note_losses(config);
@@ -568,8 +570,8 @@ impl Sender {
         true
     }
 
-    /// Ends the flow with the data that was handed to the network (one segment if there was no
-    /// data), and returns its number of segments.
+    /// Ends the flow after the segments that the sender has sent, or after one segment if the
+    /// sender has sent no segment. Returns the flow's number of segments.
     pub fn close(&mut self) -> u32 {
         self.total = self.next.max(1);
         self.burst_left = 0;
@@ -583,7 +585,7 @@ impl Sender {
         self.una == self.total
     }
 
-    /// Number of segments that are acknowledged cumulatively.
+    /// Number of segments that the receiver has acknowledged cumulatively.
     #[must_use]
     pub fn acknowledged(&self) -> u32 {
         self.una
@@ -595,26 +597,27 @@ impl Sender {
         self.window
     }
 
-    /// Current phase of the sender.
+    /// Current phase of the TCP sender.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Counters of the TCP sender.
+    /// Counters of the segments and timeouts of the TCP sender.
     #[inline]
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
-    /// Failure of the congestion control, returned once ([`crate::Controller::take_failure`]).
+    /// Failure of the flow's congestion control, returned once
+    /// ([`crate::Controller::take_failure`]).
     #[must_use]
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         self.congestion.take_failure()
     }
 
-    /// State of the congestion control.
+    /// State of the flow's congestion control.
     #[must_use]
     pub fn congestion_control(&self) -> &CongestionControl {
         &self.congestion

@@ -1,4 +1,4 @@
-//! In-band network telemetry: reports of switches to transports that request them.
+//! In-band network telemetry: reports of switches to transports that request reports.
 
 use bufferlab_units::{BitRate, Time};
 
@@ -6,20 +6,20 @@ use bufferlab_units::{BitRate, Time};
 /// HPCC's header has space for five, and a three-tier network has five.
 pub const MAX_HOPS: usize = 8;
 
-/// Report of one switch at the time when it begins to send a packet (HPCC, SIGCOMM 2019, figure 4;
-/// PowerTCP, NSDI 2022, section 3.3).
+/// Telemetry report of one switch at the start of a packet's transmission (HPCC, SIGCOMM 2019,
+/// figure 4; PowerTCP, NSDI 2022, section 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopReport {
-    /// Bytes that the packet left behind in its egress port, or in its own queue of the port.
-    /// The transport chooses port or queue.
+    /// Bytes in the egress port after the packet's departure, or in the packet's queue of this
+    /// port. The transport chooses port or queue.
     pub queue_bytes: u32,
     /// Id of the egress port in the whole network. Reports of different ports cannot be compared.
     pub port: u32,
     /// Bytes that the port had sent before this packet.
     pub sent_bytes: u64,
-    /// Time at which the switch made the report.
+    /// Time at which the switch created the report.
     pub at: Time,
-    /// Rate of the egress port.
+    /// Rate of the egress port that the report describes.
     pub rate: BitRate,
 }
 
@@ -39,10 +39,10 @@ pub(crate) struct LastReports {
 }
 
 impl LastReports {
-    /// Compares the first ACK with reports of zeros, as in the public code of Reverie.
-    /// That code reads reports that were never set (on a heap of zeros):
-    /// no queue, and no bytes received at time 0. HPCC's header determines the meaning of a zero:
-    /// time and bytes wrap around to 0, so the difference from zero is the header's value.
+    /// Compares the first ACK with reports of zeros, as in the public code of Reverie. Reverie's
+    /// code reads reports that were never set and are zero: no queue, and no bytes received at time
+    /// 0. HPCC's header determines the meaning of a zero: time and bytes wrap around to 0, so the
+    /// difference from zero is the header's value.
     pub(crate) fn of_zeros() -> Self {
         Self { from_zeros: true, ..Self::default() }
     }
@@ -63,9 +63,9 @@ impl LastReports {
         }
     }
 
-    /// Calls `compare` with every hop's rate of change since the last ACK and stores `reports`.
-    /// The call skips hops that were not on the path of the last ACK,
-    /// and hops without a departure since then.
+    /// Calls `compare` with every hop's rate of change since the last ACK and stores `reports`. The
+    /// function skips hops that were not on the path of the last ACK, and hops without a departure
+    /// since the last ACK.
     pub(crate) fn update(
         &mut self,
         reports: &[HopReport],
@@ -80,7 +80,7 @@ impl LastReports {
                 compare(now, before, now.at - before.at);
             }
         }
-        // An older report (its ACK was overtaken) must not replace a newer report of its port.
+        // A report in a late ACK must not replace a newer report of its port.
         for (index, &report) in reports.iter().enumerate() {
             let kept = &mut self.hops[index];
             if index >= usize::from(self.count) || kept.port != report.port || kept.at < report.at {
@@ -110,7 +110,7 @@ mod tests {
         let mut last = LastReports::default();
         assert_eq!(compared(&mut last, &[report(1, 10), report(2, 20)]), []);
         assert_eq!(compared(&mut last, &[report(1, 13), report(3, 25)]), [(1, Time::from_us(3))]);
-        // If another ACK has overtaken an ACK, the late ACK has no effect.
+        // An ACK that arrives after a later ACK has no effect.
         assert_eq!(compared(&mut last, &[report(1, 11), report(3, 22)]), []);
         assert_eq!(compared(&mut last, &[report(1, 14)]), [(1, Time::from_us(1))]);
     }
@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn the_first_reports_are_compared_with_zeros_in_the_widths_of_the_header_if_that_is_asked_for() {
         let mut last = LastReports::of_zeros();
-        // The time of 2^24 ns is 16.777 ms, and 2^20 x 128 B are 134 MB. Both counters have
-        // wrapped around once.
+        // The time of 2^24 ns is 16.777 ms, and 2^20 x 128 B are 134 MB. The counters of time and
+        // bytes have both wrapped around once.
         let first = HopReport { sent_bytes: (1 << 27) + 1_000, queue_bytes: 300, ..report(1, 17_777) };
         let mut found = Vec::new();
         last.update(&[first], |now, before, gap| {

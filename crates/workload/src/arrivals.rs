@@ -9,9 +9,9 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     /// Next arrival of every host with an arrival before the end, as (time, host, slot). The host
-    /// number breaks ties, which picosecond times make rare.
+    /// number orders simultaneous arrivals, which are rare.
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Random stream of each host slot.
+    /// Random stream from which each host draws its arrival times.
     streams: Vec<RandomStream>,
     mean_gap_s: f64,
     end: Time,

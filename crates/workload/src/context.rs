@@ -1,5 +1,5 @@
-//! Context against which a workload is checked when a scenario is read: network, buffers,
-//! transports, times.
+//! Context of a workload when a scenario is read: network, buffers, transports and times, against
+//! which the workload is checked.
 
 use crate::foreign::Foreign;
 use crate::{FlowSpec, Pattern, SizeDistribution, SizeError, SizePlace};
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::path::Path;
 
-/// Properties of a transport that traffic depends on.
+/// Properties of a transport that workloads need to compute their traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carrier {
     /// Name of the transport in the scenario.
@@ -23,7 +23,7 @@ pub struct Carrier {
     /// Sending rate of a transport without congestion control; `None` if a window
     /// controls the transport.
     pub rate: Option<BitRate>,
-    /// Payload of a full packet (bytes).
+    /// Payload of a full packet of the transport (bytes).
     pub segment_bytes: u32,
     /// Headers of a packet on the wire (bytes).
     pub header_bytes: u32,
@@ -31,55 +31,57 @@ pub struct Carrier {
     pub is_rdma: bool,
 }
 
-/// Transports that a workload may name.
+/// Transports of the scenario that a workload may name.
 #[derive(Clone, Debug, Default)]
 pub struct Carriers {
-    /// Names with their transports; `None` for an invalid transport, which has been reported.
+    /// Names of transports, with the transports. `None` for an invalid transport, whose error has
+    /// been reported.
     pub entries: Vec<(String, Option<Carrier>)>,
-    /// Whether several transports share a name, which has been reported.
+    /// Whether several transports share a name. This error has already been reported.
     pub ambiguous: bool,
 }
 
-/// Properties of a switch that traffic depends on.
+/// Properties of a switch that workloads need to compute their traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchFacts {
     /// Size of the switch's buffer (bytes).
     pub buffer_bytes: u64,
-    /// Number of queues of each port.
+    /// Number of queues of each port of the switch.
     pub queues_per_port: u8,
 }
 
 /// Traffic of a file of another simulator, with the file's numbers of hosts.
 #[derive(Clone, Debug)]
 pub enum ForeignTraffic {
-    /// Flows, and the names of their classes.
+    /// Independent flows, and the names of the flow classes.
     Flows(Vec<FlowSpec>, Vec<String>),
-    /// Transfers that wait for each other.
+    /// A schedule: transfers that wait for each other.
     Schedule(Schedule),
 }
 
-/// A file of another simulator, as its reader understood it.
+/// Traffic that a reader found in a file of another simulator, with the reader's assumptions.
 #[derive(Clone, Debug)]
 pub struct ForeignFile {
-    /// Name of the file's format.
+    /// Name of the foreign file's format.
     pub format: String,
-    /// Traffic of the file.
+    /// Traffic that the foreign file describes.
     pub traffic: ForeignTraffic,
-    /// Content that was ignored, and choices that the file leaves open.
+    /// Content of the file that the reader ignored, and assumptions of the reader.
     pub notices: Vec<String>,
 }
 
-/// Reads files of other simulators.
+/// Reader for traffic files of other simulators.
 pub trait ForeignReader: fmt::Debug {
-    /// Reads a file that the readers of this crate refused. `None` if it describes no traffic.
+    /// Reads a file that the readers of this crate refused. `None` if the file describes no
+    /// traffic.
     ///
     /// # Errors
     /// If the file is wrong. The fault has the parameter `file`.
     fn read(&self, path: &Path, content: &[u8]) -> Result<Option<ForeignFile>, Faults>;
 }
 
-/// Context against which a workload is checked. Missing parts were invalid and have been reported.
-/// A workload that needs a missing part fails with [`Faults::reported`].
+/// Context against which a workload is checked. A missing part was invalid, and its error has been
+/// reported. A workload that needs a missing part fails with [`Faults::reported`].
 #[derive(Debug)]
 pub struct WorkloadContext<'a> {
     class: &'a str,
@@ -97,7 +99,8 @@ pub struct WorkloadContext<'a> {
 
 impl<'a> WorkloadContext<'a> {
     /// Creates the context of a workload of `class` over the transport with index `transport`.
-    /// `is_written` means that the workload names the transport; otherwise it uses the only one.
+    /// `is_written` means that the workload names the transport. Otherwise the workload uses the
+    /// scenario's only transport.
     #[must_use]
     pub const fn new(
         class: &'a str,
@@ -132,8 +135,8 @@ impl<'a> WorkloadContext<'a> {
         Self { foreign: Some(reader), ..self }
     }
 
-    /// Reads a file of another simulator, and warns about what was ignored and assumed.
-    /// `None` without a reader, and for a file of this program or of an unknown format.
+    /// Reads a file of another simulator, and warns about ignored parts and assumptions. `None`
+    /// without a reader, and for a file of this program or of an unknown format.
     pub(crate) fn foreign(&self, file: &FileContent) -> Option<Result<ForeignFile, Faults>> {
         let reader = self.foreign?;
         let known = Foreign::detect(&file.content)?;
@@ -151,7 +154,7 @@ impl<'a> WorkloadContext<'a> {
         Some(read)
     }
 
-    /// Adds the network as built, and its switches, to the context.
+    /// Adds the network without failures, and its switches, to the context.
     #[must_use]
     pub fn in_network(self, network: Option<&'a Topology>, switches: Option<&'a [SwitchFacts]>) -> Self {
         Self { network, switches, ..self }
@@ -210,7 +213,7 @@ impl<'a> WorkloadContext<'a> {
     }
 
     /// Returns the transport that the parameter `transport` of a table at `place` names. Without
-    /// the parameter, it is the only transport, and its name is filled in.
+    /// the parameter, the function returns the only transport and sets the parameter to its name.
     ///
     /// # Errors
     /// If no transport has the name, or if several transports exist and the table names none.
@@ -256,8 +259,7 @@ impl<'a> WorkloadContext<'a> {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// Returns the recorded results: transports named in addition to the workload's transport
-    /// own, and warnings.
+    /// Returns the additional transports that the workload names, and the recorded warnings.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {
         (self.used.into_inner(), self.warnings.into_inner())
@@ -280,8 +282,8 @@ impl<'a> WorkloadContext<'a> {
         Err(Fault::new(place, format!("there is no host \"{name}\""), "no such host").help(help).into())
     }
 
-    /// Returns the hosts that a parameter of names lists, each once. The name of a switch means
-    /// all of its hosts.
+    /// Returns the hosts that a parameter lists by name, each once. The name of a switch means all
+    /// hosts at the switch.
     ///
     /// # Errors
     /// If the list is empty, a name is unknown, or a host is named twice.
@@ -311,8 +313,8 @@ impl<'a> WorkloadContext<'a> {
         Ok(found)
     }
 
-    /// Reads the parameter `pattern`, which selects receivers. The default is a different rack if
-    /// there are several racks.
+    /// Reads the parameter `pattern`, which selects receivers. By default, receivers are in a
+    /// different rack if the network has several racks.
     ///
     /// # Errors
     /// If the pattern needs several racks and the network has one.

@@ -1,13 +1,13 @@
-//! Random durations.
+//! Random durations of bursts, silences and think times.
 
 use bufferlab_units::{RandomStream, Time};
 
-/// A distribution of durations.
+/// A probability distribution of durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Durations {
-    /// Mean duration.
+    /// Mean of the drawn durations.
     pub mean: Time,
-    /// Shape of the distribution around the mean.
+    /// Shape of the distribution of durations around the mean.
     pub shape: DurationShape,
 }
 
@@ -51,9 +51,10 @@ impl Durations {
         Time(drawn.round() as u64)
     }
 
-    /// Draws the rest of a duration that is in progress at time zero. A fixed duration has a
-    /// uniform part left, so that sources with equal periods are not synchronised. Other shapes
-    /// have a whole duration left, which is exact for the exponential shape.
+    /// Draws the rest of a duration that is in progress at time zero. The rest of a fixed duration
+    /// is a uniform fraction of the duration, so that sources with equal periods are not
+    /// synchronised. The rest of other shapes is a whole duration, which is exact for the
+    /// exponential shape.
     pub fn sample_first(&self, stream: &mut RandomStream) -> Time {
         match self.shape {
             DurationShape::Fixed if self.mean.0 > 0 => Time(stream.below(self.mean.0)),

@@ -1,4 +1,4 @@
-//! Errors when a traffic source is built.
+//! Errors that occur when a workload builds its traffic source.
 
 use crate::Pattern;
 use std::error::Error;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct CustomError {
     /// Name of the custom workload in the registry.
     pub workload: String,
-    /// Description of the failure in one sentence.
+    /// Description of the custom workload's failure in one sentence.
     pub what: String,
     /// Underlying error, if the workload's failure has one.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
@@ -28,7 +28,7 @@ impl Error for CustomError {
     }
 }
 
-/// The comparison uses the messages, because causes cannot be compared.
+/// Two errors are compared by their messages, because their causes cannot be compared.
 impl PartialEq for CustomError {
     fn eq(&self, other: &Self) -> bool {
         (&self.workload, &self.what) == (&other.workload, &other.what)
@@ -39,29 +39,29 @@ impl PartialEq for CustomError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// The source has fewer than two hosts.
+    /// The traffic source has fewer than two hosts.
     #[error("traffic needs at least two hosts, there are {hosts}; add hosts to the topology")]
     TooFewHosts {
-        /// Number of hosts of the source.
+        /// Number of hosts of the traffic source.
         hosts: usize,
     },
-    /// The pattern is between racks, but fewer than two racks have hosts.
+    /// The pattern sends between racks, but fewer than two racks have hosts.
     #[error(
         "pattern {pattern} needs at least two racks with hosts, there are {racks}; use all_to_all or add a rack"
     )]
     TooFewRacks {
-        /// Pattern that the source uses.
+        /// Pattern by which the source selects receivers.
         pattern: Pattern,
         /// Number of racks that have hosts.
         racks: usize,
     },
-    /// A host is in two racks, or appears twice in one rack.
+    /// The list of racks contains a host twice, in one rack or in two racks.
     #[error("host {host} is listed twice; every host belongs to exactly one rack")]
     HostTwice {
         /// Number of the host that is listed twice.
         host: u32,
     },
-    /// A value is not a valid rate.
+    /// The rate of arrivals is not valid.
     #[error("{rate} arrivals per second and host is not a rate between 0 and 1e12")]
     Rate {
         /// Rejected rate of arrivals [1/s].
@@ -77,10 +77,10 @@ pub enum SourceError {
         fan_in: u32,
         /// Pattern that selects the servers of a query.
         pattern: Pattern,
-        /// Number of servers of the client with the fewest.
+        /// Number of servers that the client with the fewest servers can reach.
         available: usize,
     },
-    /// A query has no servers or no answer.
+    /// A query of an incast has no servers or no bytes to answer.
     #[error("a query needs fan_in and request_bytes of at least 1, not {fan_in} and {request_bytes}")]
     EmptyQuery {
         /// Requested number of servers per query.
@@ -101,10 +101,10 @@ pub enum SourceError {
         /// Number of servers that the client can reach.
         available: usize,
     },
-    /// The on-off sources have no pair of hosts.
+    /// The workload of on-off sources lists no pair of hosts.
     #[error("there is no pair of hosts; name at least one, as [from, to]")]
     NoPairs,
-    /// A flow whose source is also its destination.
+    /// A pair of hosts names one host as both sender and receiver.
     #[error("host {host} would send to itself")]
     SelfPair {
         /// Number of the host that would send to itself.
@@ -113,13 +113,13 @@ pub enum SourceError {
     /// A pair of hosts is listed twice: both sources would send equal bursts at equal times.
     #[error("the pair of host {src} and host {dst} is listed twice")]
     PairTwice {
-        /// Number of the sending host.
+        /// Number of the sending host of the pair.
         src: u32,
-        /// Number of the receiving host.
+        /// Number of the receiving host of the pair.
         dst: u32,
     },
-    /// Bursts are impossible. No kind of burst exists, or a kind has no length,
-    /// rate, weight or pause.
+    /// The parameters allow no bursts: no kind of burst exists, or a kind has no length, rate,
+    /// weight or pause.
     #[error(
         "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
     )]
@@ -127,7 +127,7 @@ pub enum SourceError {
     /// A custom workload failed to describe its traffic.
     #[error(transparent)]
     Custom(#[from] CustomError),
-    /// Query numbers would not fit into 32 bits.
+    /// The run has so many queries that their numbers do not fit into 32 bits.
     #[error(
         "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"
     )]

@@ -1,22 +1,23 @@
-//! Flows, and the sources that hand them to drivers.
+//! Flows, and the flow sources that drivers call for the next flow.
 
 use bufferlab_units::Time;
 
-/// A flow that a workload sends.
+/// A flow that a workload sends from one host to another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
     /// Time at which the application hands the flow's data to the transport.
     pub start: Time,
-    /// Number of the sending host.
+    /// Number of the host that sends the flow.
     pub src: u32,
-    /// Number of the receiving host.
+    /// Number of the host that receives the flow.
     pub dst: u32,
     /// Payload of the flow (bytes), at least 1. [`FlowSpec::UNLIMITED`] is a flow that sends until
     /// the arrival phase ends.
     pub size: u64,
     /// Index of the flow's class in the run's table of classes.
     pub class: u16,
-    /// Query that the flow answers, unique in the run; otherwise [`FlowSpec::NO_QUERY`].
+    /// Number of the query that the flow answers, unique in the run; otherwise
+    /// [`FlowSpec::NO_QUERY`].
     pub query: u32,
     /// Opening time of the flow's connection: `None` for `start` (with a handshake if the
     /// transport has one). If the time is before `start`, the connection already exists when
@@ -27,8 +28,8 @@ pub struct FlowSpec {
     pub data_path: Option<u32>,
     /// Explicit choices among equal paths for ACKs, encoded like `data_path`.
     pub ack_path: Option<u32>,
-    /// Node of a schedule that the flow executes, counted over all schedules of the run; otherwise
-    /// [`FlowSpec::NO_NODE`].
+    /// Number of the schedule node that the flow executes, counted over all schedules of the run;
+    /// otherwise [`FlowSpec::NO_NODE`].
     pub node: u32,
 }
 
@@ -43,16 +44,16 @@ impl FlowSpec {
     pub const UNLIMITED: u64 = u64::MAX;
 }
 
-/// Source that hands out flows one by one, in order of their start.
+/// Source that returns flows one by one, in the order of their starts.
 pub trait FlowSource: Send {
-    /// Returns the next flow, never earlier than the previous one. After the last flow, the result
-    /// is always `None`.
+    /// Returns the next flow, which never starts earlier than the previous flow. After the last
+    /// flow, the result is always `None`.
     #[must_use]
     fn next_flow(&mut self) -> Option<FlowSpec>;
 
-    /// A copy of the source that returns the same further flows, for a simulation that is forked.
-    /// `None`: the source cannot be copied, and forks are refused.
-    /// A source that is [`Clone`] answers `Some(Box::new(self.clone()))`.
+    /// Copies the source, for a simulation that is forked. The copy returns the flows that the
+    /// original would return from now on. `None`: the source cannot be copied, and forks are
+    /// refused. A source that implements [`Clone`] returns `Some(Box::new(self.clone()))`.
     fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
         None
     }

@@ -38,8 +38,8 @@ pub fn renumber_queries(flows: &mut [FlowSpec], base: u32) -> u32 {
     free
 }
 
-/// Finds a control character or writing-direction mark in a name, which would change its display.
-/// Names in scenarios may not contain such characters either.
+/// Finds a control character or writing-direction mark in a name, which would change the display of
+/// the name. Names in scenarios may not contain these characters either.
 fn hidden_in(name: &str) -> Option<char> {
     name.chars().find(|&character| is_hidden(character) && character != '\n' && character != '\t')
 }

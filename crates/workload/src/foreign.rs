@@ -1,8 +1,8 @@
-//! Detects files of other tools. If a refused file belongs to another tool, the error names the
+//! Detects files of other tools. If a reader refuses a file of another tool, the error names the
 //! tool and gives advice.
 //!
-//! A file is recognised by its first tokens, never by its name, and only after the reader refused
-//! it. So a file that this program can read is never tested.
+//! The function recognises a file by its first tokens, never by its name, and only after the reader
+//! refused the file. So a file that this program can read is never tested.
 
 use crate::flow_list::unpacked;
 use std::io::Read;
@@ -12,7 +12,7 @@ use std::io::Read;
 pub(crate) struct Foreign {
     /// Name of the format, such as "an htsim connection matrix (.cm)".
     pub(crate) name: &'static str,
-    /// Advice to a user with such a file.
+    /// Advice to a user whose file has this format.
     pub(crate) advice: &'static str,
 }
 
@@ -36,7 +36,8 @@ const CAPTURE: &str = "a packet capture";
 pub(crate) const PACKET_TRACE: &str = "a packet trace";
 
 impl Foreign {
-    /// Detects a format from the beginning of a file, unless it is the expected format `own`.
+    /// Detects the format of a file from its beginning. `None` for an unknown format, and for the
+    /// expected format `own`.
     pub(crate) fn but_not(content: &[u8], own: &str) -> Option<Self> {
         Self::detect(content).filter(|foreign| foreign.name != own)
     }
@@ -54,7 +55,7 @@ impl Foreign {
     /// Detects the format of a file from its beginning; `None` if the format is unknown.
     pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         let mut start = Vec::new();
-        // Ignore a damaged end of a compressed file.
+        // The beginning of a compressed file is enough, so a damaged end has no effect.
         let _ = unpacked(content).take(LOOKED_AT).read_to_end(&mut start);
         let found = |name, advice| Some(Self { name, advice });
         if crate::trace::is_capture(&start) {
@@ -66,15 +67,15 @@ impl Foreign {
         if is_chakra(&start) {
             return found("a Chakra execution trace (.et)", DEPENDENT);
         }
-        // The cut may leave a part of the last character, which is replaced.
+        // The examined bytes may end within a character, and this character is replaced.
         let text = String::from_utf8_lossy(&start);
         let text = text.trim_start_matches('\u{feff}');
         of_words(text).or_else(|| of_columns(text)).or_else(|| of_numbers(text))
     }
 }
 
-/// Whether a file is from Chakra. It begins with a length and a message whose first field is a
-/// version, or names Chakra.
+/// Whether a file is from Chakra. A file of Chakra begins with a length and a message. The first
+/// field of this message is a version, or the message names Chakra.
 fn is_chakra(start: &[u8]) -> bool {
     let Some(end) = start.iter().take(5).position(|byte| byte & 0x80 == 0) else { return false };
     let message = &start[end + 1..];
@@ -137,7 +138,8 @@ fn of_words(text: &str) -> Option<Foreign> {
     None
 }
 
-/// Recognises lists of this program that were given to the wrong workload.
+/// Recognises flow lists and traces of bufferlab that a scenario gives to the wrong kind of
+/// workload.
 fn of_columns(text: &str) -> Option<Foreign> {
     let found = |name, advice| Some(Foreign { name, advice });
     let columns: Vec<&str> = lines(text).next()?.split(',').map(str::trim).collect();
@@ -154,7 +156,7 @@ fn of_columns(text: &str) -> Option<Foreign> {
     }
 }
 
-/// A token in a file of numbers.
+/// Kind of a token in a text file of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Whole,

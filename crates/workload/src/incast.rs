@@ -1,4 +1,4 @@
-//! Incast: hosts query many servers at once, and all servers answer at the same instant.
+//! Incast: hosts query many servers at once, and all servers answer at one instant.
 
 use crate::arrivals::{Arrivals, streams};
 use crate::pattern::Racks;
@@ -8,7 +8,7 @@ use bufferlab_units::{RandomStream, Time};
 /// Numbers for the queries of one source: an arithmetic sequence that no other source
 /// of the run shares.
 ///
-/// Several incast sources get disjoint numbers without coordination: each takes its part of
+/// Several incast sources get disjoint numbers without coordination: each source takes its part of
 /// [`QueryNumbers::interleaved`]. So the numbers of a source never depend on the number of queries
 /// of another source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl QueryNumbers {
         Self { first: base.checked_add(index).expect("query numbers fit into 32 bits"), stride: sources }
     }
 
-    /// Takes the next query number; `None` if there is none below [`FlowSpec::NO_QUERY`].
+    /// Returns the next query number; `None` if all numbers below [`FlowSpec::NO_QUERY`] are used.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let number = Some(self.first).filter(|&number| number != FlowSpec::NO_QUERY)?;
         self.first = number.checked_add(self.stride).unwrap_or(FlowSpec::NO_QUERY);
@@ -55,22 +55,22 @@ impl Default for QueryNumbers {
 /// Parameters of an [`IncastSource`].
 #[derive(Clone, Debug)]
 pub struct IncastParams<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which the source derives its random streams.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the
-    /// sources of a run.
+    /// Name of the random streams, usually the class name. The name must differ between the sources
+    /// of a run.
     pub label: &'a str,
     /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without
     /// hosts are skipped.
     pub racks: &'a [Vec<u32>],
-    /// Pattern that selects a client's servers; see [`IncastSource`].
+    /// Pattern that selects the servers of each client; see [`IncastSource`].
     pub pattern: Pattern,
-    /// Number of servers per query.
+    /// Number of servers that answer each query.
     pub fan_in: u32,
     /// Size of all answers of one query (bytes). Every server sends `request_bytes / fan_in`,
     /// rounded up, so a query has at most `fan_in − 1` bytes more.
     pub request_bytes: u64,
-    /// Mean queries per second that every host asks as a client; zero for none.
+    /// Mean number of queries per second that every host sends as a client; zero for none.
     pub queries_per_second_per_host: f64,
     /// Whether connections exist before their data arrives (no handshake): the papers' clients keep
     /// their connections open.
@@ -79,20 +79,20 @@ pub struct IncastParams<'a> {
     pub class: u16,
     /// Numbers for the field [`FlowSpec::query`] of the flows.
     pub queries: QueryNumbers,
-    /// End of the queries, which are asked in `0..end`.
+    /// Time at which queries stop starting: clients send all queries in `0..end`.
     pub end: Time,
 }
 
-/// Partition-aggregate traffic: every host is a client that asks queries in a Poisson process. A
-/// query makes `fan_in` distinct servers answer at the same instant. The request itself is not
-/// modelled, as in the public ns-3 artifacts.
+/// Partition-aggregate traffic: every host is a client that sends queries in a Poisson process. A
+/// query makes `fan_in` distinct servers answer at one instant. The request itself is not modelled,
+/// as in the public ns-3 artifacts.
 ///
 /// Servers of a query:
 /// * [`Pattern::NextRack`]: `fan_in` hosts of the client's next rack, hence all of its hosts when
 ///   `fan_in` is the rack's size (the public ABM artifact);
 /// * [`Pattern::OtherRack`]: one other rack is drawn (each with equal probability), then `fan_in`
 ///   of its hosts (the text of ABM);
-/// * [`Pattern::AllToAll`]: `fan_in` hosts, none of them the client.
+/// * [`Pattern::AllToAll`]: `fan_in` hosts other than the client.
 ///
 /// Answers of a query are in the order in which the servers were drawn, so no server is
 /// always first. Random streams: `workload/<label>/arrivals` and `…/destinations`, with the
@@ -107,7 +107,7 @@ pub struct IncastSource {
     open: Option<Time>,
     class: u16,
     streams: Vec<RandomStream>,
-    /// Query numbers that are not used yet.
+    /// Query numbers that the source has not used yet.
     numbers: QueryNumbers,
     /// Query whose answers the source is returning.
     current: Query,
@@ -165,7 +165,7 @@ impl IncastSource {
         })
     }
 
-    /// Makes the next query the current query; `None` after the last query.
+    /// Starts to return the answers of the next query; `None` after the last query.
     fn ask(&mut self) -> Option<()> {
         let (start, slot) = self.arrivals.pop()?;
         self.draw_servers(slot);

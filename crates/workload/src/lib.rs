@@ -1,8 +1,8 @@
-//! Workloads: which hosts send flows, to which hosts, and when.
+//! Workloads: the senders, receivers, sizes and start times of flows.
 //!
-//! A kind of workload is one file in `kinds/`. The file has the entry [`WorkloadInfo`] (name,
-//! parameters as data) and a function from parameters to a [`Workload`]. Reading a scenario checks
-//! the workload once against network and transports. [`WORKLOADS`] lists the kinds; the scenario
+//! A kind of workload is one file in `kinds/`. The file has the entry [`WorkloadInfo`] (name, list
+//! of parameters) and a function from parameters to a [`Workload`]. Reading a scenario checks the
+//! workload once against network and transports. [`WORKLOADS`] lists the kinds; the scenario
 //! format, its schema and its reference follow from the list. A program adds custom workloads with
 //! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each workload hands
 //! its traffic to a [`TrafficBuilder`]:
@@ -14,17 +14,18 @@
 //! ```
 //!
 //! A [`ClosedLoop`] such as [`MultiGet`] is not a source: the time of its next query depends on the
-//! network. So the driver reports completed answers to the loop and asks it for the next query.
+//! network. So the driver reports completed answers to the loop and calls the loop for the next
+//! query.
 //!
 //! Flows are created on demand, so a source needs memory for its hosts but not for its flows. Only
-//! [`ListSource`] stores a list, which the caller made.
+//! [`ListSource`] stores all its flows, in a list of the caller.
 //!
 //! **Determinism.** Every host draws arrival times, sizes and partners from three separate streams,
 //! derived from the run's seed and the name of the traffic class. No event in the network, no other
 //! class and no other host changes these streams. A change of load stretches the times, but the
-//! sizes and partners of a host's n-th flow do not change. So two policies, or two loads, meet the
-//! same traffic. Floating point is used only for logarithms (exponential gaps) and interpolation
-//! (sizes), never for sums over hosts.
+//! sizes and partners of a host's n-th flow do not change. So runs with different policies or loads
+//! have comparable traffic. Floating point is used only for logarithms (exponential gaps) and
+//! interpolation (sizes), never for sums over hosts.
 
 mod arrivals;
 mod context;

@@ -37,10 +37,11 @@ pub(crate) const UNPACKED: Limit = Limit {
 /// the scenario, and as much again in every concurrent run: 1.3 GB at the limit, with one run.
 pub const FLOWS_MAX: usize = 10_000_000;
 
-/// Largest length of a line in a flow list or trace (bytes): some hundred times what a flow needs.
+/// Largest length of a line in a flow list or trace (bytes): some hundred times the length of a
+/// usual line.
 pub const LINE_BYTES_MAX: usize = 65_536;
 
-/// The number [`FLOWS_MAX`] as a limit.
+/// Limit [`FLOWS_MAX`] on the flows of a list, for checks and the documentation.
 pub(crate) const FLOWS: Limit = Limit {
     name: "flows of a list",
     most: FLOWS_MAX as u64,

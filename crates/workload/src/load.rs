@@ -11,9 +11,9 @@
 ///               = load × (uplink capacity of the leaf / hosts per leaf)  / (8 × mean size)
 /// ```
 ///
-/// So `capacity_bps_per_host` is one host's share of the capacity [bits per second]. It is the
-/// leaf's uplink capacity over the leaf's hosts, or the rate of the access link if load refers to
-/// this link. `mean_bytes` is the mean of the sampled distribution
+/// So `capacity_bps_per_host` is one host's share of the capacity [bits per second]. This share is
+/// the leaf's uplink capacity over the leaf's hosts, or the rate of the access link if load refers
+/// to this link. `mean_bytes` is the mean of the sampled distribution
 /// ([`crate::SizeDistribution::mean`]), not a mean that a paper states. Headers, ACKs and
 /// retransmissions add to the load: at load 1 the links carry more than their capacity.
 ///

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-/// Source of flows that are all known beforehand.
+/// Source that returns the flows of a given list in the order of their starts.
 #[derive(Clone, Debug)]
 pub struct ListSource {
     flows: std::vec::IntoIter<FlowSpec>,
@@ -56,15 +56,15 @@ impl MergeSource {
         this
     }
 
-    /// A copy that returns the same further flows. `None` if a source cannot be copied
-    /// ([`FlowSource::boxed_clone`]).
+    /// Copies the source, so that the copy returns equal flows from now on. `None` if one of the
+    /// merged sources cannot be copied ([`FlowSource::boxed_clone`]).
     #[must_use]
     pub fn try_clone(&self) -> Option<Self> {
         let sources = self.sources.iter().map(|source| source.boxed_clone()).collect::<Option<_>>()?;
         Some(Self { sources, heads: self.heads.clone(), order: self.order.clone() })
     }
 
-    /// Takes the flow at the head of source `index`, and puts the source's next flow in its place.
+    /// Removes the next flow of source `index`, and requests the following flow from the source.
     fn refill(&mut self, index: usize) -> Option<FlowSpec> {
         let next = self.sources[index].next_flow();
         if let Some(flow) = &next {

@@ -17,26 +17,25 @@ choices! {
 /// Parameters of a [`MultiGet`].
 #[derive(Clone, Debug)]
 pub struct MultiGetParams<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which the closed loops derive their random streams.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the
+    /// Name of the random streams, usually the class name. The name must differ between the
     /// workloads of a run.
     pub label: &'a str,
-    /// Numbers of the client hosts, which ask queries.
+    /// Numbers of the client hosts, which send queries.
     pub clients: &'a [u32],
-    /// Numbers of the server hosts, which answer queries. A client that is also a server
-    /// never asks itself.
+    /// Numbers of the server hosts, which answer queries. A client that is also a server sends no
+    /// query to itself.
     pub servers: &'a [u32],
-    /// Number of closed loops per client.
+    /// Number of threads (closed loops) of each client.
     pub threads: u32,
-    /// Number of servers per query. They are drawn for every query if the workload
-    /// has more servers.
+    /// Number of servers per query. If the workload has more servers, each query draws its servers.
     pub fan_in: u32,
-    /// Number of items per query, assigned to its servers in turn; at least `fan_in`.
+    /// Number of items per query, assigned to the query's servers in turn; at least `fan_in`.
     pub items: u32,
     /// Payload of one item (bytes).
     pub item_bytes: u64,
-    /// Messages in which a server sends its items.
+    /// Division of a server's items into messages: one message for all items, or one per item.
     pub answers_per: AnswersPer,
     /// Think time from the last answer to the next query; `None` for no think time.
     pub think: Option<Durations>,
@@ -44,15 +43,15 @@ pub struct MultiGetParams<'a> {
     pub queries: Option<u64>,
     /// Start of every thread: with a query, or in the middle of its think time.
     pub start: Time,
-    /// Time at which the queries end; a client asks each query before this time.
+    /// Time at which the queries end; a client sends each query before this time.
     pub end: Time,
     /// Numbers for the field [`crate::FlowSpec::query`] of the queries' flows.
     pub numbers: QueryNumbers,
 }
 
 /// Source of closed loops: every thread of every client has exactly one query in progress. The
-/// thread asks the next query after the last answer and its think time. Threads are numbered from
-/// 0; the threads of a client have consecutive numbers.
+/// thread sends the next query one think time after the last answer. Threads are numbered from 0;
+/// the threads of a client have consecutive numbers.
 ///
 /// Random streams: `workload/<label>/servers` and `…/think`, with the thread's number as index. So
 /// a thread's queries do not depend on the speed of other threads.
@@ -79,8 +78,8 @@ impl MultiGet {
     /// Creates the closed loops with their threads.
     ///
     /// # Errors
-    /// [`SourceError`] if there is no server or nothing to request, or a client has fewer than
-    /// `fan_in` servers.
+    /// [`SourceError`] if the workload has no server or nothing to request, or a client has fewer
+    /// than `fan_in` servers.
     pub fn new(params: MultiGetParams<'_>) -> Result<Self, SourceError> {
         let MultiGetParams { seed, label, threads, fan_in, items, item_bytes, .. } = params;
         let is_sound = params.think.as_ref().is_none_or(Durations::is_sound);

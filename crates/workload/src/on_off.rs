@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Senders and receivers of the bursts.
 #[derive(Clone, Copy, Debug)]
 pub enum OnOffPartners<'a> {
-    /// Every pair (from, to) is a source.
+    /// Every pair (from, to) of hosts is an on-off source.
     Pairs(&'a [(u32, u32)]),
     /// Every host is a source, and draws a partner for each of its bursts.
     Pattern {
@@ -21,7 +21,7 @@ pub enum OnOffPartners<'a> {
     },
 }
 
-/// A kind of burst that on-off sources send.
+/// A kind of burst that on-off sources send: its class, durations, rate and packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstKind {
     /// Class of the burst's flows ([`FlowSpec::class`]).
@@ -34,7 +34,7 @@ pub struct BurstKind {
     pub rate: BitRate,
     /// Size of a full packet on the wire (bytes).
     pub packet_bytes: u32,
-    /// Payload of a full packet (bytes).
+    /// Payload of a full packet of the burst (bytes).
     pub payload_bytes: u32,
 }
 
@@ -52,18 +52,18 @@ impl BurstKind {
 /// Parameters of an [`OnOffSource`].
 #[derive(Clone, Debug)]
 pub struct OnOffParams<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which the sources derive their random streams.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the
-    /// sources of a run.
+    /// Name of the random streams, usually the class name. The name must differ between the sources
+    /// of a run.
     pub label: &'a str,
     /// Senders and receivers of the bursts.
     pub partners: OnOffPartners<'a>,
     /// Kinds of bursts; a source draws the kind of each burst.
     pub kinds: Vec<BurstKind>,
-    /// Distribution of the silence between bursts.
+    /// Distribution of the duration of the silence between bursts.
     pub off: Durations,
-    /// End of the bursts, which start in `0..end`.
+    /// Time at which bursts stop starting: all bursts start in `0..end`.
     pub end: Time,
 }
 
@@ -87,7 +87,7 @@ pub struct OnOffSource {
 #[derive(Clone, Debug)]
 struct Source {
     src: u32,
-    /// Receiving host; `None` if it is drawn for every burst.
+    /// Receiving host; `None` if the source draws a receiver for every burst.
     dst: Option<u32>,
     on: RandomStream,
     off: RandomStream,
@@ -99,8 +99,9 @@ impl OnOffSource {
     /// Creates the on-off sources.
     ///
     /// # Errors
-    /// [`SourceError`] if there is no pair, a pair is listed twice or sends to itself, or the
-    /// pattern does not fit the racks. Also if there is no kind of burst, or a duration is invalid.
+    /// [`SourceError`] if `partners` has no pair, a pair is listed twice or sends to itself, or the
+    /// pattern does not fit the racks. Also if `kinds` has no kind of burst, or a duration is
+    /// invalid.
     pub fn new(params: OnOffParams<'_>) -> Result<Self, SourceError> {
         let OnOffParams { seed, label, partners, kinds, off, end } = params;
         let weight: f64 = kinds.iter().map(|kind| kind.weight).sum();
@@ -195,7 +196,7 @@ impl FlowSource for OnOffSource {
         let off = self.off.sample(&mut source.off);
         let dst = match (source.dst, &self.racks) {
             (Some(dst), _) => dst,
-            // Every host is a source with this pattern, so its slot is its index.
+            // With a pattern, every host is a source, so the index of a source is the host's slot.
             (None, Some((racks, pattern))) => racks.partner(index, *pattern, &mut source.destinations),
             (None, None) => unreachable!("a source without a partner has a pattern"),
         };

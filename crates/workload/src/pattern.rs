@@ -27,13 +27,13 @@ pub(crate) struct Racks {
     hosts: Vec<u32>,
     /// First slot of each rack: slots `starts[r]..starts[r + 1]` are rack r.
     starts: Vec<usize>,
-    /// Rack of each host slot.
+    /// Number of the rack to which each host slot belongs.
     rack_of: Vec<u32>,
 }
 
 impl Racks {
-    /// Lists the hosts of all racks with hosts. Refuses a host that is listed twice, and a pattern
-    /// in which a host would have no partner.
+    /// Lists the hosts of all racks with hosts. The function refuses a host that is listed twice,
+    /// and a pattern in which a host would have no partner.
     pub(crate) fn new(racks: &[Vec<u32>], pattern: Pattern) -> Result<Self, SourceError> {
         let mut this = Self { hosts: Vec::new(), starts: vec![0], rack_of: Vec::new() };
         for rack in racks.iter().filter(|rack| !rack.is_empty()) {
@@ -65,17 +65,17 @@ impl Racks {
         self.starts.len() - 1
     }
 
-    /// Slots of the hosts in rack `rack`.
+    /// Slots of the hosts that are in the rack `rack`.
     pub(crate) fn slots(&self, rack: usize) -> std::ops::Range<usize> {
         self.starts[rack]..self.starts[rack + 1]
     }
 
-    /// Returns the rack that `slot` belongs to.
+    /// Returns the number of the rack that contains the host slot `slot`.
     pub(crate) fn rack_of(&self, slot: usize) -> usize {
         self.rack_of[slot] as usize
     }
 
-    /// Rack that follows the rack of `slot`.
+    /// Number of the rack that follows the rack of the host slot `slot`.
     pub(crate) fn next_rack(&self, slot: usize) -> usize {
         (self.rack_of(slot) + 1) % self.rack_count()
     }

@@ -8,15 +8,15 @@ use bufferlab_units::{RandomStream, Time};
 /// Parameters of a [`PoissonSource`].
 #[derive(Clone, Debug)]
 pub struct PoissonParams<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which the source derives its random streams.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the sources of a
-    /// run, because two sources with equal names send at equal times.
+    /// Name of the random streams, usually the class name. The name must differ between the sources
+    /// of a run, because two sources with equal names send at equal times.
     pub label: &'a str,
     /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without
     /// hosts are skipped.
     pub racks: &'a [Vec<u32>],
-    /// Pattern that selects the receivers.
+    /// Pattern that selects the receivers of each sender.
     pub pattern: Pattern,
     /// Sending and receiving hosts, instead of `racks` and `pattern`. A host sends to every
     /// receiver except itself with equal probability.
@@ -46,7 +46,7 @@ pub struct PoissonSource {
     class: u16,
 }
 
-/// Senders and receivers of a source.
+/// Senders and receivers of a source of flows.
 #[derive(Clone, Debug)]
 enum Partners {
     Pattern(Racks, Pattern),

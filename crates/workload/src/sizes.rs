@@ -22,10 +22,10 @@ pub struct SizeDistribution {
 }
 
 impl SizeDistribution {
-    /// Creates a distribution of flow sizes through these points.
+    /// Creates a distribution of flow sizes whose cumulative distribution goes through `points`.
     ///
     /// # Errors
-    /// [`SizeError`] unless there is a point and the points are valid. Sizes must be finite, not
+    /// [`SizeError`] if `points` is empty or a point is invalid. Sizes must be finite, not
     /// negative, never fall, and end with at least one byte. Probabilities must be in 0..=1, never
     /// fall, and end with 1.
     pub fn from_points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Result<Self, SizeError> {
@@ -34,12 +34,12 @@ impl SizeDistribution {
     }
 
     /// Reads lines `bytes,cumulative`. Blanks may replace the comma, and percentages the
-    /// probabilities. Empty lines, text after a `#`, and a header (a first line without any
-    /// number) are ignored.
+    /// probabilities. The function ignores empty lines, text after a `#`, and a header (a first
+    /// line without any number).
     ///
     /// # Errors
-    /// Returns the errors of [`Self::from_points`]. Also fails if a line is not two numbers. The
-    /// error names the line.
+    /// Returns the errors of [`Self::from_points`]. Also fails if a line is not two numbers; the
+    /// error has the number of this line.
     pub fn from_csv(name: impl Into<String>, text: &str) -> Result<Self, SizeError> {
         let name = name.into();
         let (points, places) = table::parse(&name, text)?;
@@ -73,7 +73,7 @@ impl SizeDistribution {
         Self::from_points(format!("{} scaled to a mean of {mean_bytes} B", self.name), points)
     }
 
-    /// Name of the distribution, for reports and messages.
+    /// Name of the distribution of flow sizes, for reports and messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -87,7 +87,7 @@ impl SizeDistribution {
 
     /// Mean flow size in bytes, in closed form: every segment contributes its probability times its
     /// middle. The mean is exact for the continuous distribution. Rounding samples to whole bytes
-    /// does not change it, except for sizes below one byte.
+    /// does not change the mean, except for sizes below one byte.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let (first_bytes, first_cumulative) = self.points[0];
@@ -98,8 +98,8 @@ impl SizeDistribution {
         first_cumulative * first_bytes + segments.sum::<f64>()
     }
 
-    /// Smallest size, in bytes, that a fraction `p` of the flows does not exceed. For 0 it is the
-    /// smallest size of all. `p` outside of 0..=1 counts as the nearer end.
+    /// Smallest size, in bytes, that a fraction `p` of the flows does not exceed. For `p` = 0, the
+    /// result is the smallest size. A `p` outside of 0..=1 counts as 0 or 1.
     #[must_use]
     pub fn quantile(&self, p: f64) -> f64 {
         let points = &self.points;
@@ -119,8 +119,8 @@ impl SizeDistribution {
         x0 + (x1 - x0) * ((p - p0) / (p1 - p0))
     }
 
-    /// Draws a flow size in bytes by inverse transform. It takes one random number from `stream`,
-    /// and rounds to the nearest byte, at least 1.
+    /// Draws a flow size in bytes by inverse transform. The draw takes one random number from
+    /// `stream`, and rounds to the nearest byte, at least 1.
     #[must_use]
     pub fn sample(&self, stream: &mut RandomStream) -> u64 {
         (self.quantile(stream.next_f64()).round() as u64).max(1)

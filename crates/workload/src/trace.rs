@@ -24,9 +24,10 @@ use std::path::Path;
 /// Options for the conversion of a trace into traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceOptions {
-    /// Time at which the first packet is sent.
+    /// Time at which the replay sends the first packet.
     pub start: Time,
-    /// Factor for the time between any two packets: with 2, the replay is half as fast.
+    /// Factor for the time between any two packets: with 2, the replay has half the speed of the
+    /// trace.
     pub stretch: f64,
     /// Size of the largest packet that can be sent (bytes on the wire).
     pub largest: u32,
@@ -43,7 +44,7 @@ pub struct Trace {
     pub packets: Vec<FlowSpec>,
     /// Priority of the packets of each [`FlowSpec::class`]; `None` if the trace has no priorities.
     pub priorities: Vec<Option<u8>>,
-    /// Number of omitted packets whose sender and receiver are the same host.
+    /// Number of omitted packets whose sender and receiver map to one host.
     pub stayed: usize,
     /// Number of omitted packets of a capture that have no network address (such as ARP).
     pub without_address: usize,
@@ -62,27 +63,27 @@ struct RawPacket {
     /// Index of the packet's source address in [`RawTrace::addresses`].
     source: u32,
     destination: u32,
-    /// Size of the packet on the wire (bytes).
+    /// Size of the trace packet on the wire (bytes).
     size: u64,
     priority: Option<u8>,
     place: PacketPlace,
 }
 
-/// Packets and addresses read from a trace file.
+/// Packets and addresses that a reader found in a trace file.
 #[derive(Default)]
 struct RawTrace {
     packets: Vec<RawPacket>,
     without_address: usize,
     ignored_columns: Vec<String>,
     cut_off: u64,
-    /// All addresses in the file, each once.
+    /// All addresses in the trace file, each once.
     addresses: Vec<String>,
     by_text: BTreeMap<String, u32>,
     by_address: BTreeMap<IpAddr, u32>,
 }
 
 impl RawTrace {
-    /// Returns the index of an address in a capture, and adds the address if it is new.
+    /// Returns the index of an address in a capture, and adds a new address to the list.
     fn address(&mut self, address: IpAddr) -> u32 {
         if let Some(&known) = self.by_address.get(&address) {
             return known;
@@ -103,13 +104,13 @@ impl RawTrace {
         number
     }
 
-    /// Checks a number of packets, and the number of addresses so far, against the limits.
+    /// Checks the number of packets, and the number of addresses so far, against their limits.
     fn check(&self, packets: u64) -> Result<(), Beyond> {
         PACKETS.check(packets)?;
         ADDRESSES.check(self.addresses.len() as u64)
     }
 
-    /// Adds a packet from and to the addresses with these indices.
+    /// Adds a packet whose source and destination addresses have the given indices.
     fn add(
         &mut self,
         path: &Path,

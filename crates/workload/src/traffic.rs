@@ -1,4 +1,5 @@
-//! Builds the traffic of one run from workloads: one stream of flows, classes, closed loops.
+//! Builds the traffic of one run from workloads: one stream of flows, traffic classes, and closed
+//! loops.
 
 use crate::workload::{Queries, Workload};
 use crate::{FlowSource, FlowSpec, ListSource, MergeSource, QueryNumbers, SourceError, renumber_queries};
@@ -17,9 +18,10 @@ pub struct Traffic {
     pub closed_loops: Vec<LoopTraffic>,
     /// Schedules, whose transfers start when other transfers or computations are complete.
     pub schedules: Vec<ScheduleTraffic>,
-    /// Classes of flows, indexed by [`FlowSpec::class`].
+    /// Traffic classes of the run, indexed by [`FlowSpec::class`].
     pub classes: Vec<TrafficClass>,
-    /// Number of flows per query of the lists. The flows of such a query need not start together.
+    /// Number of flows of each query in flow lists. The flows of a listed query need not start
+    /// together.
     pub listed_queries: BTreeMap<u32, u32>,
 }
 
@@ -28,7 +30,7 @@ pub struct Traffic {
 pub struct TrafficClass {
     /// Name of the class in tables and reports, unique in the run.
     pub name: String,
-    /// Transport of the class's flows.
+    /// Transport of the flows in the class.
     pub carriage: Carriage,
 }
 
@@ -49,19 +51,19 @@ pub struct Replay {
     pub priority: Option<u8>,
 }
 
-/// Traffic of a workload of closed loops.
+/// Traffic of a workload that consists of closed loops.
 #[derive(Debug)]
 pub struct LoopTraffic {
-    /// Generator of the loop's queries.
+    /// Generator of the queries of the closed loops.
     pub queries: Box<dyn ClosedLoop>,
-    /// Class of the answers' flows ([`FlowSpec::class`]).
+    /// Class of the flows that answer queries ([`FlowSpec::class`]).
     pub class: u16,
     /// Time from a query to its answers; `None` for half of the unloaded round trip.
     pub request_delay: Option<Time>,
 }
 
 impl LoopTraffic {
-    /// A copy of the traffic with its state. `None` if the loop cannot be copied
+    /// Copies the traffic with its state. `None` if the loop cannot be copied
     /// ([`ClosedLoop::boxed_clone`]).
     #[must_use]
     pub fn try_clone(&self) -> Option<Self> {
@@ -73,15 +75,15 @@ impl LoopTraffic {
 /// A schedule that the hosts of a run execute.
 #[derive(Clone, Debug)]
 pub struct ScheduleTraffic {
-    /// Transfers and computations of the schedule, and the work that each of them waits for.
+    /// Transfers and computations of the schedule, with the dependencies between these.
     pub schedule: Arc<Schedule>,
-    /// Host of every rank. Ranks of one host have no network between them.
+    /// Host of every rank. Transfers between ranks on one host use no network.
     pub hosts: Vec<u32>,
-    /// [`FlowSpec::class`] of every class of the schedule.
+    /// Traffic class ([`FlowSpec::class`]) for every class of the schedule.
     pub classes: Vec<u16>,
     /// Start of the first execution. Starts in the schedule count from its execution's start.
     pub start: Time,
-    /// Number of executions, in sequence: at least 1.
+    /// Number of successive executions of the schedule, at least 1.
     pub iterations: u32,
     /// Time between the end of an execution and the start of the next execution.
     pub pause: Time,
@@ -90,23 +92,23 @@ pub struct ScheduleTraffic {
 }
 
 /// Network inside a server that is not simulated packet by packet. Each rank sends one transfer at
-/// a time at `rate`, receives one at a time at `rate`, and nothing else delays a transfer.
+/// a time at `rate`, receives one transfer at a time at `rate`, and nothing else delays a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScaleUp {
-    /// Consecutive ranks that share a server.
+    /// Number of consecutive ranks that share a server.
     pub ranks_per_server: u32,
-    /// Rate of a rank, in each direction.
+    /// Rate at which each rank sends, and at which each rank receives.
     pub rate: BitRate,
     /// Time from the first byte sent to the first byte received.
     pub latency: Time,
 }
 
-/// Threads that each have one query in progress, and ask the next one when the last answer is
+/// Threads that each have one query in progress, and send the next query when the last answer is
 /// complete. Threads are numbered from 0.
 ///
-/// The driver calls [`Self::first`]. Then it calls [`Self::ask`] at the returned time, and
-/// [`Self::next`] when all answers are complete, in turn. A thread's queries must not depend on the
-/// times of other threads.
+/// The driver calls [`Self::first`]. Then the driver alternates two calls: [`Self::ask`] at the
+/// returned time, and [`Self::next`] when all answers are complete. A thread's queries must not
+/// depend on the times of other threads.
 pub trait ClosedLoop: fmt::Debug + Send {
     /// Number of threads in the closed loop.
     fn threads(&self) -> u32;
@@ -114,29 +116,29 @@ pub trait ClosedLoop: fmt::Debug + Send {
     /// Number of connections between a thread and a server.
     fn connections(&self) -> u32;
 
-    /// Time of the first query of `thread`; `None` if the thread asks no query.
+    /// Time of the first query of `thread`; `None` if the thread sends no query.
     fn first(&mut self, thread: u32) -> Option<Time>;
 
-    /// Query that `thread` asks now; `None` when all queries have been asked and the thread ends.
+    /// Query that `thread` sends now; `None` if all queries are sent, so that the thread ends.
     fn ask(&mut self, thread: u32) -> Option<LoopQuery>;
 
     /// Time of the next query of `thread`, whose last answer was complete at `now`; `None`
     /// after its last query.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
 
-    /// A copy of the loop with its state, for a simulation that is forked.
-    /// `None`: the loop cannot be copied, and forks are refused.
+    /// Copies the loop with its state, for a simulation that is forked. `None`: the loop cannot be
+    /// copied, and forks are refused.
     fn boxed_clone(&self) -> Option<Box<dyn ClosedLoop>> {
         None
     }
 }
 
-/// A query of a closed loop.
+/// A query that a thread of a closed loop sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopQuery {
-    /// Number of the query, unique in the run.
+    /// Number of the query, which is unique in the run.
     pub number: u32,
-    /// Number of the client host.
+    /// Number of the client host, which sends the query.
     pub client: u32,
     /// Answers of the servers to the query. Their order is random, so that no
     /// server is always first.
@@ -146,7 +148,7 @@ pub struct LoopQuery {
 /// Answer of one server to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Number of the server host.
+    /// Number of the server host, which sends the answer.
     pub server: u32,
     /// Payload of the answer (bytes).
     pub size: u64,
@@ -157,7 +159,7 @@ pub struct Answer {
 /// Facts about a run that all its workloads share.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts<'a> {
-    /// Seed of the run.
+    /// Seed of the run, from which all random streams are derived.
     pub seed: u64,
     /// End of the period `0..end` in which flows start.
     pub end: Time,
@@ -174,7 +176,7 @@ pub struct Entry<'a> {
     pub class: &'a str,
     /// Index of the workload's transport among the scenario's transports.
     pub transport: u32,
-    /// The workload that the run starts.
+    /// The workload whose traffic the run starts.
     pub workload: &'a dyn Workload,
 }
 
@@ -192,7 +194,8 @@ impl Traffic {
         for listed in [true, false] {
             for (index, &entry) in entries.iter().enumerate().filter(|(_, entry)| is_listed(entry) == listed)
             {
-                // Two workloads of one class need separate random streams.
+                // Two workloads with one class name need separate random streams, so the label gets
+                // a number.
                 let twins = entries[..index].iter().filter(|other| other.class == entry.class).count();
                 let label =
                     if twins == 0 { entry.class.to_owned() } else { format!("{}#{twins}", entry.class) };
@@ -214,8 +217,8 @@ struct Parts {
     listed_queries: BTreeMap<u32, u32>,
     /// Smallest number above the numbers of all listed queries.
     query_base: u32,
-    /// Number of workloads that take query numbers. `asked` counts the workloads that have
-    /// taken their numbers.
+    /// Number of workloads that take query numbers. `asked` is the number of workloads that have
+    /// already taken theirs.
     askers: u32,
     asked: u32,
 }
@@ -238,7 +241,7 @@ impl fmt::Debug for TrafficBuilder<'_> {
 }
 
 impl<'a> TrafficBuilder<'a> {
-    /// Seed of the run.
+    /// Returns the seed of the run, from which all random streams are derived.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.run.seed
@@ -286,8 +289,8 @@ impl<'a> TrafficBuilder<'a> {
         self.class_with(&name, Carriage { transport: self.entry.transport, replay })
     }
 
-    /// Index of a class. A class has one carriage: the same name with another carriage
-    /// is another class.
+    /// Returns the index of a class with this name and carriage. A name with two carriages means
+    /// two classes.
     fn class_with(&mut self, name: &str, carriage: Carriage) -> u16 {
         let classes = &mut self.parts.classes;
         let name = match classes.iter().find(|known| known.name == name) {
@@ -314,7 +317,7 @@ impl<'a> TrafficBuilder<'a> {
         QueryNumbers::interleaved(self.parts.query_base, number, self.parts.askers)
     }
 
-    /// Adds flows from a source.
+    /// Adds a source of flows to the traffic of the run.
     pub fn add_source(&mut self, source: impl FlowSource + 'static) {
         self.parts.sources.push(Box::new(source));
     }
@@ -341,7 +344,7 @@ impl<'a> TrafficBuilder<'a> {
         self.parts.closed_loops.push(LoopTraffic { queries: Box::new(queries), class, request_delay });
     }
 
-    /// Adds a schedule.
+    /// Adds a schedule to the traffic of the run.
     pub fn add_schedule(&mut self, schedule: ScheduleTraffic) {
         self.parts.schedules.push(schedule);
     }

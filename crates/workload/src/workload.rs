@@ -1,4 +1,4 @@
-//! Workloads as scenarios and drivers use them, and the registry of kinds.
+//! The trait that scenarios and drivers use for workloads, and the registry of kinds of workloads.
 
 use crate::context::WorkloadContext;
 use crate::kinds;
@@ -14,7 +14,7 @@ use std::fmt;
 /// Each run starts the workload again. The workload then makes all draws that depend on the seed,
 /// from [`TrafficBuilder::seed`] and [`TrafficBuilder::label`].
 pub trait Workload: Any + fmt::Debug + Send + Sync {
-    /// Hands all traffic of a run to the builder `traffic`.
+    /// Adds all traffic of the workload in a run to the builder `traffic`.
     ///
     /// # Errors
     /// If the workload's sources cannot be built for this run.
@@ -29,25 +29,25 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
     }
 
     /// Mean payload that all hosts together offer while flows start (bits per second). `None` if
-    /// the parameters do not determine it.
+    /// the parameters do not determine the payload.
     fn offered_bps(&self) -> Option<f64> {
         None
     }
 
     /// Mean number of flows or queries that all hosts together start per second while flows start.
-    /// `None` if the parameters do not determine it.
+    /// `None` if the parameters do not determine this number.
     fn arrivals_per_second(&self) -> Option<f64> {
         None
     }
 
-    /// Size of the workload's largest flow (bytes), if it is known.
+    /// Size of the workload's largest flow (bytes). `None` if the size is unknown.
     /// [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) is an endless flow.
     fn largest_flow_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Number of listed flows in memory; a flow takes [`FLOW_BYTES`](crate::FLOW_BYTES). A run
-    /// stores as many flows again.
+    /// Number of listed flows in memory; a flow takes [`FLOW_BYTES`](crate::FLOW_BYTES). Each run
+    /// stores a copy of these flows.
     fn listed_flows(&self) -> usize {
         0
     }
@@ -63,18 +63,19 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
 pub enum Queries {
     /// No flow of the workload answers a query.
     None,
-    /// A list assigns flows to queries ([`TrafficBuilder::add_list`]). Such workloads start first.
+    /// A list assigns flows to queries ([`TrafficBuilder::add_list`]). Workloads with listed
+    /// queries start before all other workloads.
     Listed,
     /// Queries get numbers from [`TrafficBuilder::queries`], which no other workload has.
     Numbered,
 }
 
-/// Function that checks parameters against the workload's context, and makes the workload. It
-/// fills in computed values with [`Params::set`] and similar functions, so that the resolved
-/// scenario contains them.
+/// Function that checks parameters against the workload's context, and creates the workload. The
+/// function sets computed values with [`Params::set`] and similar functions, so that the resolved
+/// scenario contains these values.
 ///
 /// # Errors
-/// Contradictions between parameters, each at the parameter that causes it.
+/// Contradictions between parameters, each reported at the parameter that causes the contradiction.
 pub type BuildWorkload =
     dyn Fn(&mut Params, &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> + Send + Sync;
 
@@ -111,7 +112,7 @@ pub fn register_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, Re
     WORKLOADS.register_below(COMMON, info)
 }
 
-/// Registers a custom workload, replacing a custom workload of the same name; see
+/// Registers a custom workload, replacing a custom workload of this name; see
 /// [`register_workload`].
 ///
 /// # Errors

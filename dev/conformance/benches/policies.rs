@@ -1,10 +1,10 @@
-//! Cost of a decision: admission and departure of one packet. The benchmark runs every registered
-//! policy, at 16 × 8 and at 128 × 8 queues.
+//! Cost of a policy's decisions about one packet: admission and departure. The benchmark runs every
+//! registered policy, at 16 × 8 and at 128 × 8 queues.
 //!
 //! `cargo bench -p bufferlab-conformance --bench policies` prints nanoseconds and the ratio to
-//! complete sharing in the same run, because machines differ and are shared. A quarter of the ports
-//! is busy and the buffer is near its limit, so that every branch is taken. Timers fire when they
-//! are due. The last line is Dynamic Thresholds without dynamic dispatch.
+//! complete sharing in this run, because machines differ in speed and load. A quarter of the ports
+//! is busy and the buffer is near its limit, so that the policies take every branch. Timers expire
+//! at their times. The last line is Dynamic Thresholds without dynamic dispatch.
 
 use bufferlab_core::policy::DynamicThreshold;
 use bufferlab_core::{Header, POLICIES, Packet, Policy, Switch, SwitchConfig, Tags};
@@ -12,10 +12,11 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::time::Instant;
 
 const PACKETS: usize = 400_000;
-/// Number of repetitions. The smallest time counts, because other processes only add to the time.
+/// Number of repetitions of the benchmark. The result is the smallest time, because other processes
+/// only add to the time.
 const REPETITIONS: usize = 5;
 
-/// A packet, and the port that sends a packet after its arrival.
+/// An arriving packet, and the port that sends a packet afterwards.
 struct Step {
     packet: Packet,
     port: u16,
@@ -25,8 +26,7 @@ fn steps(ports: u16, queues: u8) -> Vec<Step> {
     let mut stream = RandomStream::new(1, "bench/policies", 0);
     let mut below = |bound: u64| stream.below(bound);
     let mut step = |id: usize| {
-        // Every fourth port is busy; the departures of these ports keep up with
-        // nine of ten arrivals.
+        // Every fourth port is busy. These ports send nine packets for every ten arrivals.
         let egress_port = 4 * below(u64::from(ports / 4)) as u16;
         let tags = if id.is_multiple_of(8) { Tags::UNSCHEDULED } else { Tags::NONE };
         let (size, flow) = (64 + below(1_437) as u32, below(1_000) as u32);

@@ -7,29 +7,29 @@ use bufferlab_core::{Admission, DropReason, Header, Packet, QueueId, Refusal, Tr
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Answer of a device to an operation.
+/// Result that a device under test returns for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The device stored the packet.
+    /// The device stored the arriving packet.
     Stored,
     /// The device dropped the packet for the given reason.
     Dropped(DropReason),
-    /// The device sent a packet.
+    /// The device sent a packet from the requested port.
     Sent(Transmission),
     /// The port has no packet that it may send.
     Idle,
-    /// The operation has no answer to compare.
+    /// The operation has no result to compare, as a pause or a wait.
     Done,
 }
 
 /// A device under test, with an independent account of its expected content.
 pub struct Bench {
-    /// The device that the bench tests.
+    /// Device that the bench tests.
     pub device: Box<dyn Device>,
     now: Time,
     gap: Time,
     queues_per_port: u16,
-    /// Name and size of the stored packets, by queue, according to the device's answers.
+    /// Name and size of the stored packets, by queue, computed from the device's answers.
     content: Vec<VecDeque<(u32, u32)>>,
     paused: Vec<bool>,
     next_id: u32,
@@ -72,11 +72,11 @@ impl Bench {
         Self { early_timeouts: true, ..self }
     }
 
-    /// Advances time, handles due timers, then applies `operation` to the device.
+    /// Advances time, handles expired timers, then applies `operation` to the device.
     ///
     /// # Errors
-    /// A sentence about an impossible answer of the device: a packet that it does not have, or a
-    /// timer that does not advance.
+    /// A sentence about an impossible answer of the device. Examples are a packet that the device
+    /// does not store, and a timer that does not advance.
     pub fn apply(&mut self, operation: &Operation) -> Result<Outcome, String> {
         let wait = if let Operation::Wait(span) = operation { *span } else { Time::ZERO };
         self.advance(self.now + self.gap + wait)?;
@@ -87,7 +87,8 @@ impl Bench {
                 let ingress_port = 0;
                 let id = self.next_id;
                 self.next_id += 1;
-                // Each queue cycles through four flows, which exercises policies with a flow table.
+                // The packets of each queue belong to four flows in turn, for policies with a flow
+                // table.
                 let flow = u32::from(queue) * 4 + id % 4;
                 let packet = Packet {
                     id,
@@ -192,8 +193,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Number of stored packets that the last operation evicted or expelled. Packets that due
-    /// timers removed before the operation are not included.
+    /// Number of stored packets that the last operation evicted or expelled. The number excludes
+    /// packets that expired timers removed before the operation.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.removed
@@ -211,12 +212,12 @@ impl Bench {
         self.content[usize::from(queue.0)].iter().map(|&(_, size)| u64::from(size)).sum()
     }
 
-    /// Indices of all queues of the switch.
+    /// Indices of all queues of the switch under test.
     pub fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
         (0..self.content.len() as u16).map(QueueId)
     }
 
-    /// Whether `port` has a packet that it may send.
+    /// Whether `port` has a packet whose priority is not paused.
     #[must_use]
     pub fn may_send(&self, port: u16) -> bool {
         let first = usize::from(port * self.queues_per_port);

@@ -1,5 +1,5 @@
-//! Statements of papers, each checked by a test that carries its number, and the tables that
-//! list the findings.
+//! Claims of papers, each with a test whose name has the number of the claim, and tables of the
+//! findings.
 //!
 //! [`claims!`](crate::claims!) declares a list of claims. Each claim gets a test, and an entry with
 //! the paper's statement, the published verdict and the check. A claim that *fails* is neither
@@ -16,14 +16,15 @@ pub enum Verdict {
     Holds,
     /// The measured values miss the criterion, but nothing shows that the paper is wrong.
     Fails,
-    /// The printed statement is wrong: it has a counterexample, and a corrected statement holds.
+    /// The printed statement is wrong: the statement has a counterexample, and a corrected
+    /// statement holds.
     Refuted,
     /// The criterion is met but could not be missed, because the compared values are always equal.
     Vacuous,
 }
 
 impl Verdict {
-    /// Word for the verdict in the table of findings.
+    /// Word for the verdict on a claim in the table of findings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +36,7 @@ impl Verdict {
     }
 }
 
-/// Result of a claim's check.
+/// Result of the check of a paper's claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Whether the criterion is met. For a refuted claim: whether the corrected statement holds and
@@ -60,11 +61,11 @@ pub struct Claim {
     pub id: &'static str,
     /// Name of the test that checks the claim.
     pub test: &'static str,
-    /// Statement or value in the paper.
+    /// Statement or value that the paper prints.
     pub paper: &'static str,
-    /// Published verdict on the claim.
+    /// Verdict on the claim that this repository publishes.
     pub verdict: Verdict,
-    /// Function that checks the claim.
+    /// Function that checks the claim and returns the finding.
     pub check: fn() -> Finding,
 }
 
@@ -92,11 +93,11 @@ impl Claim {
     }
 }
 
-/// Columns of a table of findings.
+/// Names of the columns in a table of findings.
 const COLUMNS: [&str; 4] = ["claim", "verdict", "paper", "here"];
 
-/// Compares the table `name` in `claims/findings` with the results of the checks. The ledger takes
-/// its measured values from these tables.
+/// Compares the table `name` in `claims/findings` with the results of the checks. The ledger of
+/// claims takes measured values from these tables.
 ///
 /// # Panics
 /// If the table is missing or stale.
@@ -125,7 +126,7 @@ fn check_findings(root: &Path, name: &str, claims: &[Claim]) -> Result<(), Strin
 /// }
 /// ```
 ///
-/// Attributes before the verdict go to the test: `#[ignore = "takes minutes"]`.
+/// The macro copies attributes before the verdict to the test: `#[ignore = "takes minutes"]`.
 #[macro_export]
 macro_rules! claims {
     ($($(#[$attribute:meta])* $verdict:ident $id:literal $test:ident ($paper:literal) $body:block)*) => {

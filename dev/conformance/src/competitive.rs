@@ -30,10 +30,10 @@ use std::collections::BTreeMap;
 
 /// A fixed sequence of arrivals that can be replayed to any device.
 pub trait Arrivals {
-    /// Configuration of a switch that fits the arrivals.
+    /// Configuration of a switch with enough ports and queues for the arrivals.
     fn config(&self) -> SwitchConfig;
 
-    /// Replays the arrivals to `device`, which must be fresh, and drains it.
+    /// Replays the arrivals to `device`, which must be fresh, and then drains the device.
     fn run(&self, device: &mut dyn Device) -> Fates;
 }
 
@@ -42,9 +42,9 @@ pub trait Arrivals {
 pub struct Fates {
     /// Whether each packet was sent, that is, neither dropped nor evicted.
     pub sent: Vec<bool>,
-    /// Size of all packets that arrived (bytes).
+    /// Total size of all packets that arrived (bytes).
     pub offered_bytes: u64,
-    /// Size of all packets that were sent (bytes).
+    /// Total size of all packets that the switch sent (bytes).
     pub sent_bytes: u64,
 }
 
@@ -73,9 +73,9 @@ impl Fates {
 /// Results of a policy and of Longest Queue Drop on equal arrivals.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Registry name of the policy.
+    /// Registry name of the compared policy.
     pub policy: &'static str,
-    /// Fates of the packets under this policy.
+    /// Fates of the packets under the compared policy.
     pub fates: Fates,
     /// Fates of the packets under Longest Queue Drop.
     pub lqd: Fates,
@@ -122,7 +122,7 @@ pub fn standings(
     policies.iter().map(standing).collect()
 }
 
-/// A packet of the arrivals [`Timed`].
+/// An arriving packet with its time and size, for [`Timed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedPacket {
     /// Arrival time of the packet.
@@ -139,27 +139,27 @@ pub struct TimedPacket {
     pub flow: u32,
 }
 
-/// Arrivals with times and sizes; ports send at their rate.
+/// Arriving packets with times and sizes, at a switch whose ports send at their rates.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// Configuration of the switch for the arrivals.
+    /// Configuration of the switch at which the packets arrive.
     pub config: SwitchConfig,
-    /// Arriving packets in order of time.
+    /// Arriving packets in the order of their times.
     pub packets: Vec<TimedPacket>,
 }
 
-/// A device whose ports are busy while they send a packet.
+/// A device with ports that need time to send each packet.
 struct Line<'a> {
     device: &'a mut dyn Device,
     rates: &'a [BitRate],
-    /// End of the current transmission, by port.
+    /// End time of each port's current transmission.
     busy_until: Vec<Option<Time>>,
     fates: Fates,
 }
 
 impl Line<'_> {
-    /// Advances time, with due timers and ends of transmissions. If several events are at one time,
-    /// timers come first, then the ports by number.
+    /// Advances time, and handles expired timers and ends of transmissions. At one instant, timers
+    /// precede transmissions, which are handled in the order of ports.
     fn advance(&mut self, to: Time) {
         loop {
             let port =
@@ -222,7 +222,7 @@ impl Arrivals for Timed {
     }
 }
 
-/// Size of a unit packet (bytes).
+/// Size of the packets in slotted arrivals (bytes).
 const UNIT: u64 = 1_500;
 /// Duration of a slot, in which a 10 Gb/s port sends a unit packet.
 const SLOT: Time = Time::from_ns(1_200);
@@ -235,7 +235,7 @@ const MOST_STATES: u64 = 1_000_000;
 pub struct Slotted {
     /// Number of ports of the switch.
     pub ports: usize,
-    /// Buffer size B (packets).
+    /// Buffer size B of the switch (packets).
     pub capacity_packets: u64,
     /// Egress ports of the arriving packets, in order, for each slot.
     pub slots: Vec<Vec<u16>>,
@@ -254,13 +254,13 @@ impl Slotted {
         Time(Self::arrival_time(slot + 1).0 - 1)
     }
 
-    /// Number of packets in all slots.
+    /// Number of packets that arrive in all slots.
     #[must_use]
     pub fn packets(&self) -> usize {
         self.slots.iter().map(Vec::len).sum()
     }
 
-    /// Creates a unit packet with this number for a port.
+    /// Creates the unit packet with the given number for a port.
     #[must_use]
     pub fn packet(id: u32, port: u16) -> Packet {
         Packet { id, header: Header::new(UNIT as u32), egress_port: port, ..Packet::default() }
@@ -271,7 +271,7 @@ impl Slotted {
     /// packets on arrival.
     ///
     /// # Panics
-    /// If buffer and ports allow more than a million different states: the search is
+    /// If buffer and ports allow more than a million different states, because the search is only
     /// for tiny instances.
     #[must_use]
     pub fn optimum(&self) -> u64 {
@@ -318,7 +318,7 @@ impl Arrivals for Slotted {
     fn run(&self, device: &mut dyn Device) -> Fates {
         let mut fates = Fates::new(self.packets());
         let mut id = 0;
-        // The buffer has at most B packets, so B further slots empty the buffer.
+        // The buffer stores at most B packets, so B further slots empty the buffer.
         let drain = std::iter::repeat_n(&[] as &[u16], self.capacity_packets as usize);
         for (slot, ports) in self.slots.iter().map(Vec::as_slice).chain(drain).enumerate() {
             catch_up(device, Self::arrival_time(slot));

@@ -25,8 +25,8 @@ pub trait Device {
     /// Handles the timers that are due, at the time given by [`Self::poll_timeout`].
     fn handle_timeout(&mut self, now: Time);
 
-    /// Returns queue and name of the packets that were removed without being sent
-    /// since the last call.
+    /// Returns queue and name of the packets that the device removed without sending since the last
+    /// call.
     fn take_removed(&mut self) -> Vec<(QueueId, u32)>;
 
     /// Length of a queue according to the ledger (bytes).
@@ -39,7 +39,7 @@ pub trait Device {
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
     /// Returns the policy's internal state for a queue, as names and values. A device without
-    /// probes fails vectors that have `probes`.
+    /// probes fails vectors with the key `probes`.
     fn probes(&self, _queue: QueueId) -> Vec<(String, f64)> {
         Vec::new()
     }
@@ -50,10 +50,10 @@ pub trait Device {
         None
     }
 
-    /// Runs the device's own check of its accounts.
+    /// Calls the device to check its accounts of stored packets.
     ///
     /// # Errors
-    /// A sentence about the wrong account.
+    /// A sentence that names the wrong account.
     fn verify(&self) -> Result<(), String>;
 }
 
@@ -65,13 +65,13 @@ pub struct SwitchDevice<P> {
 }
 
 impl<P: Policy> SwitchDevice<P> {
-    /// Wraps `switch` as a device.
+    /// Wraps the core's `switch` as a device under test.
     #[must_use]
     pub fn new(switch: Switch<P>) -> Self {
         Self { switch, removed: Removed::default() }
     }
 
-    /// Returns the wrapped switch.
+    /// Returns the switch that this device wraps.
     #[must_use]
     pub fn switch(&self) -> &Switch<P> {
         &self.switch

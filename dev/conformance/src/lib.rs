@@ -1,4 +1,4 @@
-//! Conformance checks for buffer-management policies and the switches that run them. The
+//! Conformance checks for buffer-management policies and for switches with these policies. The
 //! implementation may be in this repository or elsewhere.
 //!
 //! * [`Device`] is the interface of a switch under test: arrivals, departures, timers, queue
@@ -11,8 +11,9 @@
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the
 //!   expected verdicts, queue lengths and thresholds.
 //!
-//! * [`mod@claims`] are statements of papers. Each claim has a test that carries its number, and a
-//!   row on a page of findings. [`open_loop`] is the test bench for measuring them.
+//! * [`mod@claims`] are statements of papers. Each claim has a test with the claim's number in its
+//!   name, and a row on a page of findings. [`open_loop`] is the test bench for measurements of
+//!   claims.
 //! * [`competitive`] compares the losses of policies on fixed arrivals, with Longest Queue Drop and
 //!   with an offline optimum.
 //!

@@ -10,15 +10,15 @@ use bufferlab_units::{BitRate, Time};
 /// A source of packets of one size at a constant rate, from `start` (included) to `end` (excluded).
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// Number of the packets' egress port.
+    /// Number of the egress port of the source's packets.
     pub port: u16,
     /// Priority of the source's packets.
     pub priority: u8,
     /// Sending rate of the source, with headers.
     pub rate: BitRate,
-    /// Size of each packet (bytes).
+    /// Size of each packet of the source (bytes).
     pub packet: u32,
-    /// Arrival time of the first packet.
+    /// Arrival time of the source's first packet.
     pub start: Time,
     /// Time at which the source ends. The last packet arrives before this time.
     pub end: Time,
@@ -32,10 +32,10 @@ impl Source {
     }
 }
 
-/// Order of an arrival and an end of transmission at the same time.
+/// Order in which the bench handles a simultaneous arrival and end of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
-    /// Packets arrive before a transmission ends.
+    /// Packets arrive before a simultaneous transmission ends.
     Arrival,
     /// A transmission ends, and the port starts its next transmission, before packets arrive.
     Departure,
@@ -59,11 +59,11 @@ pub struct Loss {
 /// Record of the losses and delays in a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Losses of packets that the switch refused.
+    /// Losses of packets that the switch refused to store.
     pub losses: Vec<Loss>,
     /// Number of packets that the switch evicted from the queue.
     pub evicted: u64,
-    /// Largest length of the queue (packets).
+    /// Largest length that the queue has had (packets).
     pub longest: u64,
     /// Arrival time and queueing delay of every packet that the queue sent.
     pub delays: Vec<(Time, Time)>,
@@ -72,7 +72,7 @@ pub struct Record {
 /// A switch under load from open-loop sources.
 #[derive(Debug)]
 pub struct OpenLoop {
-    /// The switch that receives the load.
+    /// Switch at which the packets of all sources arrive.
     pub switch: Switch<Box<dyn Policy>>,
     /// Sources of packets; simultaneous packets arrive in the order of their sources.
     pub sources: Vec<Source>,
@@ -80,12 +80,12 @@ pub struct OpenLoop {
     pub sent: Vec<u64>,
     /// Record of the losses and delays of each queue.
     pub queues: Vec<Record>,
-    /// Order of simultaneous events; the default is [`First::Arrival`].
+    /// Order of simultaneous arrivals and departures; the default is [`First::Arrival`].
     pub first: First,
     /// Current time of the switch.
     pub now: Time,
     line: BitRate,
-    /// End of the current transmission, by port.
+    /// End time of each port's current transmission.
     busy_until: Vec<Option<Time>>,
 }
 
@@ -137,7 +137,7 @@ impl OpenLoop {
         })
     }
 
-    /// Adds a source that starts to send now.
+    /// Adds a source that starts to send at the current time.
     pub fn add(&mut self, source: Source) {
         self.sources.push(source);
         self.sent.push(0);
@@ -197,7 +197,8 @@ impl OpenLoop {
         admission
     }
 
-    /// Handles the next event before `end`; returns false if there is no such event.
+    /// Handles the next arrival or departure before `end`. Returns false if no event is left before
+    /// `end`.
     pub fn step(&mut self, end: Time) -> bool {
         let arrival = (0..self.sources.len())
             .filter_map(|source| Some((self.sources[source].arrival(self.sent[source])?, source)))
@@ -227,7 +228,7 @@ impl OpenLoop {
         true
     }
 
-    /// Handles every event before `end`.
+    /// Handles every arrival and departure before `end`.
     pub fn run_until(&mut self, end: Time) {
         while self.step(end) {}
         self.now = self.now.max(end);

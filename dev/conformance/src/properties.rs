@@ -1,4 +1,4 @@
-//! Claims that hold for every policy; each claim is one function.
+//! Claims that must hold for every policy. Each claim is checked by one function.
 
 use crate::bench::{Bench, Outcome};
 use crate::script::{Operation, Script};
@@ -6,7 +6,7 @@ use crate::subject::Subject;
 use bufferlab_core::{Accounting, BuildError, DropReason, Hardware, QueueId, Reserves, ResumeBelow, Tags};
 use std::fmt;
 
-/// A claim about every policy, with its check.
+/// A claim that must hold for every policy, with the function that checks the claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
     /// Text of the claim in plain words.
@@ -15,11 +15,11 @@ pub struct Property {
     pub check: fn(&Subject, &Script) -> Result<(), Failure>,
 }
 
-/// Texts of claims that only some policies make.
+/// Texts of properties that only some policies claim.
 pub(crate) const MONOTONE: &str = "is monotone in alpha";
 pub(crate) const EXACT: &str = "admits up to its threshold and not beyond";
 
-/// Claims that the suite checks for every policy.
+/// Properties that the suite checks for every policy.
 pub const PROPERTIES: &[Property] = &[
     Property { claim: "stays within the buffer", check: stays_within_the_buffer },
     Property { claim: "conserves packets, and its ledger is right", check: conserves_packets },
@@ -44,7 +44,7 @@ pub const PROPERTIES: &[Property] = &[
 ];
 
 /// Index of the operation at which a check failed, and the reason. An index equal to the number of
-/// operations means: after the last operation.
+/// operations means that the check failed after the last operation.
 pub type Failure = (usize, String);
 
 /// A violated claim, with a script that shows the violation.
@@ -54,7 +54,7 @@ pub struct Violation {
     pub subject: String,
     /// Text of the violated claim.
     pub claim: &'static str,
-    /// Script that shows the violation.
+    /// Script of operations that shows the violation.
     pub script: Box<Script>,
     /// Index of the operation after which the violation is visible.
     pub at: usize,
@@ -94,8 +94,8 @@ fn bench(subject: &Subject, script: &Script) -> Result<Bench, Failure> {
     Ok(Bench::new(device, script))
 }
 
-/// Applies every operation of a script. It calls `observe` before the first operation (with `None`)
-/// and after each operation.
+/// Applies every operation of a script. The function calls `observe` before the first operation
+/// (with `None`) and after each operation.
 fn replay(
     mut bench: Bench,
     script: &Script,
@@ -112,8 +112,9 @@ fn replay(
     Ok(bench)
 }
 
-/// Checks that the buffer never stores more than its capacity, and that the policy never requests
-/// the impossible. Impossible are space that does not exist, and an eviction from an empty queue.
+/// Checks that the buffer never stores more than its capacity, and that the policy makes no
+/// impossible request. Impossible requests are for missing space, or for an eviction from an empty
+/// queue.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -221,13 +222,13 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
     drain().map_err(|what| (script.operations.len(), what))
 }
 
-/// Checks that, in equal states, a larger alpha gives no smaller threshold. It must also admit
-/// every packet that the smaller alpha admits.
+/// Checks that, in equal states, a larger alpha gives no smaller threshold. The larger alpha must
+/// also admit every packet that the smaller alpha admits.
 ///
-/// Two devices get equal operations as long as their answers and contents are equal (a policy
-/// may expel packets according to alpha). Until then, the states of the devices differ only in
-/// alpha. The check ends at the first difference, because a packet more in one queue may cost
-/// another queue a packet.
+/// Two devices get equal operations as long as their answers and contents are equal (a policy may
+/// expel packets according to alpha). During these operations, the states of the devices differ
+/// only in alpha. The check ends at the first other difference, because a packet more in one queue
+/// may cost another queue a packet.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -268,9 +269,9 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks policies with a threshold. A packet is admitted if it fits in the buffer and q +
-/// len is within the threshold. A packet beyond the threshold is dropped, unless other
-/// packets are removed for it.
+/// Checks policies with a threshold. A packet is admitted if the packet fits in the buffer and q +
+/// len is within the threshold. A packet beyond the threshold is dropped, unless the policy removes
+/// other packets to store this packet.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -284,8 +285,8 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let Operation::Arrive { queue, size, tags } = *operation else {
                 return bench.apply(operation).map(|_| ());
             };
-            // Handle due timers first: a timer might move the threshold between the
-            // query and the arrival.
+            // Expired timers are handled first, because a timer might move the threshold between
+            // the query and the arrival.
             bench.apply(&Operation::Wait(bufferlab_units::Time::ZERO))?;
             let id = QueueId(queue);
             let free = script.config.capacity - bench.queues().map(|q| bench.expected_bytes(q)).sum::<u64>();
@@ -337,7 +338,7 @@ pub fn tolerates_early_timeouts(subject: &Subject, script: &Script) -> Result<()
     Ok(())
 }
 
-/// Checks that a packet larger than the buffer is dropped in any state, whatever its tags. The
+/// Checks that a packet larger than the buffer is dropped in any state and with any tags. The
 /// accounts must stay correct.
 ///
 /// # Errors
@@ -383,10 +384,10 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
     .map(|_| ())
 }
 
-/// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed
-/// thresholds and rounded alphas. The chip stores a packet that fits in its queue's reserve,
-/// and no port exceeds its limit. The policy never requests the impossible, and the ledger is
-/// correct after every operation.
+/// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed thresholds and
+/// rounded alphas. The chip stores a packet that fits in its queue's reserve, and no port exceeds
+/// its limit. The policy makes no impossible request, and the ledger is correct after every
+/// operation.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -432,8 +433,8 @@ fn on_a_chip(script: &Script) -> Script {
     let packet = u64::from(whole(script.config.max_packet as u32));
     let reserves = Reserves { queue: packet * (seed % 2), port: packet / 2 * (seed % 5 / 2) };
     let set_aside = reserves.total(script.config.port_rates.len(), script.config.queues_per_port);
-    // Keep the number of packets that fit in the policy's part of the buffer, so that every policy
-    // can still be built.
+    // The chip keeps the number of packets that fit in the policy's part of the buffer, so that
+    // every policy can be built.
     let scaled = (script.config.capacity * packet).div_ceil(script.config.max_packet);
     chip.config.capacity = scaled + set_aside;
     chip.config.max_packet = packet;

@@ -9,17 +9,17 @@ use bufferlab_core::{ParamValue, PolicyInfo};
 use std::fmt;
 use std::ops::Range;
 
-/// Extent of the suite's tests.
+/// Number and length of the scripts that the suite runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Length n of the exhaustive scripts over a buffer of three packets. There are 5ⁿ
-    /// + 4ⁿ such scripts.
+    /// Length n of the exhaustive scripts over a buffer of three packets. The suite has 5ⁿ + 4ⁿ
+    /// scripts of length n.
     pub exhaustive_length: u32,
     /// Seeds of random scripts, each with 600 operations over a large switch.
     pub random_seeds: Range<u64>,
 }
 
-/// The default is the effort that every registered policy must pass.
+/// The default is the effort of the tests that every registered policy must pass.
 impl Default for Effort {
     fn default() -> Self {
         Self { exhaustive_length: 6, random_seeds: 0..40 }
@@ -38,16 +38,16 @@ impl Effort {
 /// Settings of a check, and the claims of the policy.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Parameters of the policy that replace the defaults.
+    /// Values of policy parameters that replace the defaults.
     pub params: Vec<(String, ParamValue)>,
     /// Whether admission depends on more than the threshold and the size of the buffer: see
     /// [`Subject::with_other_limits`].
     pub other_limits: bool,
     /// Largest number of stored packets that an arrival may evict; `None` makes no claim.
     pub most_evictions: Option<usize>,
-    /// Extent of the tests.
+    /// Number and length of the scripts that the suite runs.
     pub effort: Effort,
-    /// Golden vectors of the policy.
+    /// Golden vectors that the policy must meet.
     pub vectors: Vec<VectorFile>,
 }
 
@@ -120,7 +120,8 @@ fn search(
     effort.random_seeds.clone().try_for_each(|seed| one(&random_script(seed)))
 }
 
-/// Returns the reason why a property is not checked; `None` if it is checked.
+/// Returns the reason why the suite does not check a property; `None` if the suite checks the
+/// property.
 fn not_claimed(subject: &Subject, property: &Property) -> Option<&'static str> {
     match property.claim {
         MONOTONE if subject.build_with_alpha.is_none() => Some("it has no parameter alpha"),
@@ -129,27 +130,28 @@ fn not_claimed(subject: &Subject, property: &Property) -> Option<&'static str> {
     }
 }
 
-/// A claim of the report and its finding.
+/// A claim in the report, with the finding of its check.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// Text of the claim in plain words.
     pub claim: String,
     /// Number of scripts that the check has run.
     pub trials: u64,
-    /// Finding of the check on the claim.
+    /// Finding of the check: whether the claim holds.
     pub finding: Finding,
 }
 
-/// Finding of a check on a claim.
+/// Finding of a check: whether a claim holds.
 #[derive(Clone, Debug)]
 pub enum Finding {
     /// The check found no violation of the claim.
     Holds,
-    /// The policy does not make the claim, for the given reason.
+    /// The policy does not make the claim, for the given reason, so the suite does not check the
+    /// claim.
     NotClaimed(&'static str),
-    /// The claim fails, with the shortest script found.
+    /// The claim fails: the violation has the shortest script that was found.
     Fails(Box<Violation>),
-    /// A vector has another result than expected, or cannot be run.
+    /// A golden vector has another result than expected, or cannot be run.
     Differs(String),
 }
 
@@ -160,7 +162,7 @@ impl Check {
         matches!(self.finding, Finding::Fails(_) | Finding::Differs(_))
     }
 
-    /// Description of the violation, with the script that shows it.
+    /// Description of the violation, with the script that shows the violation.
     #[must_use]
     pub fn counterexample(&self) -> Option<String> {
         match &self.finding {
@@ -185,9 +187,9 @@ impl Check {
 /// counterexample in full.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Name of the tested subject.
+    /// Name of the tested policy or device.
     pub subject: String,
-    /// Checks in the order of [`PROPERTIES`], then the vectors.
+    /// Checks of the properties in the order of [`PROPERTIES`], then checks of the golden vectors.
     pub checks: Vec<Check>,
 }
 
@@ -198,7 +200,7 @@ impl Report {
         self.failures().next().is_none()
     }
 
-    /// Returns the checks of the claims that failed.
+    /// Returns the checks whose claims fail.
     pub fn failures(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.fails())
     }

@@ -10,12 +10,12 @@ pub enum Operation {
     Arrive {
         /// Index of the queue: port × queues per port + priority.
         queue: u16,
-        /// Size of the packet (bytes).
+        /// Size of the arriving packet (bytes).
         size: u32,
-        /// Tags of the packet.
+        /// Tags of the arriving packet.
         tags: Tags,
     },
-    /// A port requests the next packet to send.
+    /// An idle port requests its next packet from the switch.
     Depart {
         /// Index of the port that requests a packet.
         port: u16,
@@ -24,33 +24,33 @@ pub enum Operation {
     Pause {
         /// Index of the port that leads to the neighbour.
         port: u16,
-        /// Priority that is paused or resumed.
+        /// Priority that the neighbour pauses or resumes.
         priority: u8,
-        /// Whether the neighbour pauses the priority; otherwise it resumes it.
+        /// Whether the neighbour pauses (true) or resumes (false) the priority.
         paused: bool,
     },
-    /// Time passes without any other operation.
+    /// The given time passes without any other operation.
     Wait(Time),
 }
 
 /// A script: a switch and a sequence of operations.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Configuration of the switch.
+    /// Configuration of the switch that the script drives.
     pub config: SwitchConfig,
     /// Time that passes before each operation of the script.
     pub gap: Time,
     /// A smaller and a larger alpha, for the check of monotonicity.
     pub alphas: (f64, f64),
-    /// Operations of the script in order.
+    /// Operations of the script, in the order of execution.
     pub operations: Vec<Operation>,
 }
 
-/// Packet size in the exhaustive scripts (bytes).
+/// Size of every packet in the exhaustive scripts (bytes).
 pub(crate) const TINY_PACKET: u32 = 100;
 
 impl Script {
-    /// Number of queues in the switch.
+    /// Number of queues of the switch that the script drives.
     #[must_use]
     pub fn queues(&self) -> u16 {
         (self.config.port_rates.len() * self.config.queues_per_port) as u16
@@ -86,8 +86,8 @@ impl Script {
         let (ports, queues) = (1 + draw(32) as usize, 1 + draw(8) as usize);
         let rates = (0..ports).map(|_| BitRate::gbps([10, 25, 100][draw(3) as usize])).collect();
         let max_packet = [64, 1_500, 9_216][draw(3) as usize];
-        // The buffer has space for one to nine packets per queue on average, so that all
-        // limits are reached.
+        // The buffer has space for one to nine packets per queue on average, so that random scripts
+        // reach all limits.
         let capacity = max_packet * (ports * queues) as u64 * (1 + draw(8)) + draw(10_000);
         let scheduler = match draw(3) {
             0 => Scheduler::fifo(queues),
@@ -102,7 +102,7 @@ impl Script {
             ..SwitchConfig::new(capacity, rates)
         };
         let total = (ports * queues) as u64;
-        // Traffic prefers the first few queues. So typically, a few queues are congested and the
+        // Most packets go to the first few queues. So typically, a few queues are congested and all
         // other queues are idle.
         let busy = 1 + draw(total);
         let mut operations = Vec::with_capacity(length);

@@ -1,4 +1,4 @@
-//! The subject of a test: how to build a device, and the claims of the device.
+//! Subject of a test: a function that builds a device, and the claims that the device makes.
 
 use crate::device::{Device, SwitchDevice};
 use bufferlab_core::{
@@ -9,7 +9,7 @@ use std::fmt;
 type Build = dyn Fn(&SwitchConfig) -> Result<Box<dyn Device>, BuildError>;
 type BuildWithAlpha = dyn Fn(&SwitchConfig, f64) -> Result<Box<dyn Device>, BuildError>;
 
-/// A policy, or a whole device, under test.
+/// Subject of a test: a policy, or a whole device.
 pub struct Subject {
     pub(crate) name: String,
     pub(crate) build: Box<Build>,
@@ -25,7 +25,7 @@ impl fmt::Debug for Subject {
 }
 
 impl Subject {
-    /// Creates a subject for any device.
+    /// Creates a test subject for any device.
     pub fn device(
         name: &str,
         build: impl Fn(&SwitchConfig) -> Result<Box<dyn Device>, BuildError> + 'static,
@@ -48,7 +48,7 @@ impl Subject {
     }
 
     /// Creates a subject for a registered policy, with some parameters set. If the policy has a
-    /// parameter `alpha`, it is checked for monotonicity in alpha.
+    /// parameter `alpha`, the suite checks monotonicity in alpha, too.
     #[must_use]
     pub fn registered(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Self {
         let params: Vec<_> = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -98,13 +98,13 @@ impl Subject {
         self
     }
 
-    /// Name of the subject in messages.
+    /// Name of the tested policy or device in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Builds a fresh device for a test.
+    /// Builds a fresh device of this subject for a test.
     ///
     /// # Errors
     /// If the policy does not fit the switch.
@@ -113,7 +113,7 @@ impl Subject {
     }
 }
 
-/// Builds the core's switch with `policy`.
+/// Builds the core's switch with `policy` as a device under test.
 fn in_switch(config: &SwitchConfig, policy: Box<dyn Policy>) -> Box<dyn Device> {
     Box::new(SwitchDevice::new(Switch::new(config, policy)))
 }

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Number of operations in a random script.
 const RANDOM_LENGTH: usize = 600;
 
-/// Checks every property on one script.
+/// Checks every property of the subject on one script.
 ///
 /// # Errors
 /// The violation of the first property that does not hold, with the unshortened script.
@@ -17,8 +17,8 @@ pub fn check_script(subject: &Subject, script: &Script) -> Result<(), Violation>
     PROPERTIES.iter().try_for_each(|property| check_one(subject, property, script))
 }
 
-/// Checks one property on one script. A panic of the device counts as a violation, so that
-/// its script is shown.
+/// Checks one property on one script. A panic of the device counts as a violation, so that the
+/// report shows the script.
 pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
     let result = catch_unwind(AssertUnwindSafe(|| (property.check)(subject, script)));
     let (at, what) = match result {
@@ -35,7 +35,8 @@ pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script)
 }
 
 /// Checks every property on all scripts of `length` operations over a buffer of three packets and
-/// two queues. The queues are on two ports, then on one port. Returns how many scripts were run.
+/// two queues. The queues are on two ports, then on one port. Returns the number of scripts that
+/// were run.
 ///
 /// # Errors
 /// The first violation of a property.

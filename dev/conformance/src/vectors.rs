@@ -1,9 +1,9 @@
-//! Golden vectors: situations worked by hand or taken from a paper, with the expected verdicts.
+//! Golden vectors: situations with expected verdicts, from a hand calculation or a paper.
 //!
-//! Every policy has a file `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors have
-//! time, event, state and verdict, so that they also drive other implementations: write a
-//! [`Device`] and call [`Case::run`]. The observer of a case receives every elementary operation
-//! with time and answer.
+//! Every policy has a file `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors have time,
+//! event, state and verdict, so that vectors also drive other implementations: write a [`Device`]
+//! and call [`Case::run`]. The observer of a case receives every elementary operation with time and
+//! answer.
 //!
 //! ```toml
 //! [[case]]

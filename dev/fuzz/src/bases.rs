@@ -1,4 +1,4 @@
-//! Small valid scenarios to which cases apply changes.
+//! Base scenarios: small valid scenarios to which cases of the fuzzer apply changes.
 
 /// A base scenario: its name, its text, and the file that the scenario reads, if any.
 pub(crate) struct Base {
@@ -7,7 +7,7 @@ pub(crate) struct Base {
     pub(crate) file: Option<File>,
 }
 
-/// An input file of a scenario.
+/// A traffic or other input file that a base scenario reads.
 #[derive(Clone, Copy)]
 pub(crate) struct File {
     pub(crate) name: &'static str,
@@ -57,7 +57,7 @@ pub(crate) const BASES: &[Base] = &[
     ),
 ];
 
-/// Returns the base scenario with that name.
+/// Returns the text of the base scenario called `name`.
 pub(crate) fn find(name: &str) -> Option<&'static Base> {
     BASES.iter().find(|base| base.name == name)
 }

@@ -6,27 +6,27 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{fmt, fs, io};
 
-/// A change of a file: position, number of replaced bytes, and replacement characters.
-/// A character is one byte, up to U+00FF. Positions beyond the end wrap around.
+/// A change of a file: position, number of replaced bytes, and replacement characters. A character
+/// is one byte, up to U+00FF. Positions beyond the end of the file wrap around.
 pub type Splice = (u64, u64, String);
 
 /// A fuzzing case: a base scenario and its changes, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Name of the base scenario.
+    /// Name of the base scenario that the case changes.
     pub base: String,
-    /// Changed keys of the scenario: dotted keys with their values as TOML.
+    /// Changed keys of the scenario: dotted keys, each with the new value as TOML.
     pub set: Vec<(String, String)>,
-    /// Changes of the file that the base reads, in order.
+    /// Changes of the input file that the base scenario reads, in order.
     #[serde(default)]
     pub splices: Vec<Splice>,
 }
 
-/// Reason why a file is not a case.
+/// Reason why a file is not a valid case of the fuzzer.
 #[derive(Debug)]
 pub enum CaseError {
-    /// The file is not TOML, or it has unknown keys.
+    /// The file is not TOML, or the file has unknown keys.
     Syntax(Box<toml::de::Error>),
     /// The case names a base scenario that does not exist.
     Base(String),
@@ -56,7 +56,7 @@ impl Case {
         if bases::find(&case.base).is_none() { Err(CaseError::Base(case.base)) } else { Ok(case) }
     }
 
-    /// Text of the case for a file.
+    /// Writes the case as text for a file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let changes: String = self
@@ -86,8 +86,8 @@ impl Case {
     /// If the loader refuses the scenario.
     ///
     /// # Panics
-    /// If the base does not exist, which [`Self::from_toml`] excludes,
-    /// or the file cannot be written.
+    /// If the base scenario does not exist, which [`Self::from_toml`] excludes, or the file cannot
+    /// be written.
     pub fn load(&self, folder: &Path) -> Result<Loaded, LoadError> {
         let base = self.base();
         if let Some(file) = base.file {
@@ -101,15 +101,15 @@ impl Case {
         for (at, remove, insert) in &self.splices {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
-            // The search does not generate characters beyond U+00FF.
-            // If a user wrote such a character, its last byte counts.
+            // The search does not generate characters beyond U+00FF. If a user wrote a character
+            // beyond U+00FF, its last byte counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }
         fs::write(folder.join(file.name), bytes)
     }
 }
 
-/// Writes a text as a TOML string.
+/// Writes a text as a quoted TOML string.
 fn quoted(text: &str) -> String {
     let escaped: String = text.chars().flat_map(escape).collect();
     format!("\"{escaped}\"")

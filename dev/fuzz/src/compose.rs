@@ -45,7 +45,7 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let (base, parsed) = (&BASES[index], &PARSED[index]);
     let mut set = ports(&mut dice, parsed);
     let is_override = dice.one_in(12);
-    // Set the parents of options first. A parent has a smaller number than its children.
+    // Parents of options are set first. A parent has a smaller number than its children.
     for choice in chosen.iter().map(|&option| &OPTIONS[option]) {
         for (key, value) in settings(&mut dice, choice, parsed) {
             match key.strip_prefix("switch.").filter(|_| is_override) {
@@ -100,7 +100,7 @@ pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     (0..OPTIONS.len()).filter(|&option| has(&OPTIONS[option])).collect()
 }
 
-/// Whether a value is a word that the key accepts. Such words are separate options.
+/// Whether a value is a word that the key accepts. Each accepted word is a separate option.
 fn is_word_of(choice: &Choice, value: &str) -> bool {
     SLOTS[choice.path.as_str()].iter().any(|&other| match &OPTIONS[other].what {
         What::Fixed(word) => word == value,
@@ -119,7 +119,8 @@ fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     }
 }
 
-/// Chooses the base scenario: a lossless base if an option needs it, otherwise any base.
+/// Chooses the base scenario: a lossless base scenario if an option needs lossless priorities,
+/// otherwise any base scenario.
 fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     let is_lossless = |choice: &Choice| {
         ["switch.pfc", "fault"].iter().any(|path| choice.path.starts_with(path))
@@ -151,7 +152,7 @@ fn ports(dice: &mut Dice<'_>, parsed: &Table) -> Vec<(String, String)> {
     set
 }
 
-/// Keys that an option sets, with their values.
+/// Keys that an option sets, with randomly drawn values.
 fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String, String)> {
     let value = match &choice.what {
         What::Key(key) => value(dice, key),
@@ -174,12 +175,13 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
     vec![(choice.path.clone(), value)]
 }
 
-/// Start of the TOML table for a registry entry.
+/// Start of the TOML text of a table for a registry entry.
 fn head(key: &str, name: &str) -> String {
     format!("{{ {key} = \"{name}\"")
 }
 
-/// Keys of the base's table that belong neither to the entry nor to its parameters.
+/// Keys of the base scenario's table that belong neither to the registry entry nor to its
+/// parameters.
 fn kept(parsed: &Table, path: &str, tag: &str, keep: &[KeySpec]) -> Vec<String> {
     let below = |value: &Value, part: &str| match part.parse::<usize>() {
         Ok(index) => value.get(index).cloned(),

@@ -1,5 +1,5 @@
-//! Runs the real program while the system fails. Faults are a failing call that creates, writes,
-//! reads, renames or removes a file, memory exhaustion, and kills at any moment.
+//! Runs the real program while the system fails. A fault is a failing system call on a file
+//! (create, write, read, rename, remove), memory exhaustion, or a kill at any moment.
 //!
 //! After every fault, the exit code must be right and earlier results complete.
 //! Partial results must never be taken for finished results.
@@ -27,27 +27,27 @@ pub struct Faults {
     pub program: PathBuf,
     /// Seed of the order in which faults are injected.
     pub seed: u64,
-    /// Duration of the injection.
+    /// Maximum duration of the injection of faults.
     pub time: Duration,
     /// Maximum number of injected faults.
     pub most: usize,
-    /// Position of the first injected fault in the order.
-    /// A later call continues after the last one.
+    /// Position of the first injected fault in the order. A later call of the injection continues
+    /// after the last injected fault.
     pub from: usize,
-    /// Number of commands that run in parallel.
+    /// Number of tested commands that run in parallel.
     pub jobs: u64,
 }
 
 /// Result of an injection of faults.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
-    /// Numbers of injected faults by kind, and findings.
+    /// Numbers of injected faults by kind, and the failures that these faults revealed.
     pub report: Report,
     /// Position in the order of faults, including the faults of earlier calls.
     pub done: usize,
-    /// Total number of faults in the order.
+    /// Total number of faults in the seed's order.
     pub all: usize,
-    /// Reason why no call was made to fail; `None` if calls failed.
+    /// Reason why the injection made no system call fail; `None` if system calls failed.
     pub skipped: Option<String>,
 }
 

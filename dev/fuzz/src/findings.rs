@@ -3,23 +3,23 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A failure that a search has found.
+/// A failure of bufferlab that a search has found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Kind of the finding, such as `panic`, `identity`, `memory` or `lost result`.
     pub kind: String,
     /// Description of the failure in one line.
     pub what: String,
-    /// Command that repeats the failure.
+    /// Command line that repeats the failure.
     pub replay: String,
 }
 
-/// Result of one case or one batch.
+/// Outcomes and findings of one case or one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Number of cases by outcome.
+    /// Number of tested cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Numbers of the options that the case combined.
+    /// Indices of the options that the case combined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<usize>,
     /// Number of cases that ran on several threads.

@@ -7,12 +7,12 @@ use crate::values::{Dice, parameters, value};
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec};
 use bufferlab_units::RandomStream;
 
-/// Maximum number of changes of a case.
+/// Maximum number of changes of a case to its base scenario.
 const MOST_CHANGES: u64 = 8;
 /// Maximum number of changes of the case's input file.
 const MOST_SPLICES: u64 = 4;
-/// Pieces of text for files: numbers at and beyond limits, special characters,
-/// bytes that are not text.
+/// Pieces of text for changes of files: numbers at and beyond limits, special characters, bytes
+/// that are not text.
 const PIECES: &[&str] = &[
     "0",
     "-1",
@@ -93,7 +93,8 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
             let index = dice.0.below(2);
             change(dice, below, &at(&format!("{}.{index}", key.name)))
         }
-        // Parameters of a random entry. If the entry happens to be right, they are accepted.
+        // The change sets parameters of a random registry entry. The loader accepts the parameters
+        // if the scenario selects this entry.
         Kind::Tag(catalog) => {
             let cards = catalog.cards(false);
             let card = dice.pick(&cards);

@@ -1,11 +1,12 @@
-//! Turns panics into values with their place.
+//! Converts panics to values with the place in the source.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// The first panic of the guarded work, on any thread.
+/// Text and place of the first panic of the guarded work, on any thread.
 static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
-/// Lock for guarded work. Only the time shows which work has panicked, so one work runs at a time.
+/// Lock for guarded work. Only one guarded work runs at a time, because a panic does not name the
+/// work.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `work` and returns its result.
@@ -19,7 +20,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if TURN.try_lock().is_ok() {
-                // No work is guarded, so the panic is a defect of the search itself.
+                // No guarded work is running, so the panic is a defect of the search itself.
                 return usual(info);
             }
             let place = info.location().map_or_else(String::new, ToString::to_string);

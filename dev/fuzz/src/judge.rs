@@ -19,12 +19,12 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Limits of a case's run. A case that reaches a limit has no fault.
+/// Limits of the run of a case. A case that reaches a limit has no fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Real time that a case may take.
+    /// Real time that the run of a case may take.
     pub time: Duration,
-    /// Number of packet-hops that a case may take.
+    /// Number of packet-hops that the run of a case may take.
     pub hops: u64,
 }
 
@@ -39,14 +39,14 @@ impl Default for Budget {
 pub enum Outcome {
     /// The case ran to its end without a fault.
     Ran,
-    /// The case used up its budget of time or packet-hops.
+    /// The run of the case used up its budget of time or packet-hops.
     Stopped,
-    /// The loader accepted the case, and the engine refused it with a reason.
+    /// The loader accepted the case, and the engine refused the case with a reason.
     Refused,
 }
 
 impl Outcome {
-    /// Word for this outcome in summaries.
+    /// Word for the outcome of a case in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -57,27 +57,27 @@ impl Outcome {
     }
 }
 
-/// A fault of a case.
+/// A fault that the check of a case has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The program panicked; the text has the place in the source.
     Panic(String),
-    /// An accounting identity does not hold.
+    /// An accounting identity of the run does not hold.
     Broken(String),
     /// A built-in policy, congestion control or rule failed.
     Failed(String),
-    /// Two runs of the case differ.
+    /// Two runs of the case have different results.
     Differs(String),
     /// The resolved scenario is refused, resolves differently, or runs differently.
     Resolved(String),
     /// The tables of a run with several threads differ from the tables of a run with one thread.
     Threads(String),
-    /// `check` accepts the scenario, but `run` refuses it.
+    /// `check` accepts the scenario, but `run` refuses the scenario.
     Disagrees(String),
 }
 
 impl Fault {
-    /// Word for the kind of fault in summaries.
+    /// Word for the kind of a fault in summaries.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -91,7 +91,8 @@ impl Fault {
         }
     }
 
-    /// Whether the fault and `other` probably have one cause: their kind and place are equal.
+    /// Whether the fault and `other` probably have one cause, because their kind and place are
+    /// equal.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -134,14 +135,14 @@ impl Extra {
     }
 }
 
-/// A case after its check.
+/// A case with the result of its check.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The case with the changes that the loader accepts.
     pub case: Case,
-    /// Outcome or fault of the case.
+    /// Outcome of the case, or the fault that the check found.
     pub result: Result<Outcome, Fault>,
-    /// Whether the case ran on several threads.
+    /// Whether the check ran the case on several threads.
     pub is_divided: bool,
 }
 
@@ -164,7 +165,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
             return Ok(outcome);
         }
         if more == Extra::Twice {
-            // Ignore a repetition that stops because it reached its time limit.
+            // The comparison ignores a repetition that reached its time limit.
             let (ended, again) = run(&loaded, Way::VERIFIED, budget)?;
             if let Some(table) = again.differs_from(&rows).filter(|_| ended == Outcome::Ran) {
                 return Err(Fault::Differs(format!("table {table}")));
@@ -182,7 +183,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
 }
 
 /// Runs a scenario with every identity verified, from its resolved text and on several threads.
-/// Returns its outcome, and whether it ran on several threads.
+/// Returns the outcome of the scenario, and whether the scenario ran on several threads.
 ///
 /// # Errors
 /// Returns the fault of the scenario.
@@ -240,7 +241,7 @@ fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     }
 }
 
-/// Index of the change to remove; `None` means a change of the input file.
+/// Index of the key change to remove; `None` means a change of the input file.
 fn refused_change(case: &Case, error: &LoadError) -> Option<usize> {
     let in_file = |key: &str| key.ends_with(".file") || key.ends_with(".sizes");
     if !case.splices.is_empty() && error.problems().iter().any(|problem| in_file(problem.key())) {
@@ -264,7 +265,7 @@ fn draw(error: &LoadError) {
     }
 }
 
-/// Options of a case's run.
+/// Options of one run of a case: verification, explanations and threads.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     verify: bool,
@@ -298,7 +299,7 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     if takes_too_much(loaded, way) {
         return Ok((Outcome::Refused, rows));
     }
-    // `check` constructs the simulation, too, so it refuses the same scenarios.
+    // The command `check` also constructs the simulation, so it refuses these scenarios, too.
     let Ok(mut simulation) = Simulation::new(&loaded.scenario) else { return Ok((Outcome::Refused, rows)) };
     simulation.set_verify(way.verify);
     if way.explain {
@@ -311,7 +312,7 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     });
     match ended {
         Ok(mut totals) => {
-            // The peak number of packets is counted per thread.
+            // The totals exclude the peak number of packets, which each thread counts separately.
             totals.peak_packets = 0;
             rows.totals = format!("{totals:?}");
             Ok((Outcome::Ran, rows))
@@ -357,7 +358,7 @@ fn from_resolved(loaded: &Loaded, folder: &Path, rows: &Rows, budget: Budget) ->
     }
 }
 
-/// Hashes of the rows of each table, and the totals of the run.
+/// Hashes of the rows of each result table, and the totals of the run.
 #[derive(Debug, Default)]
 struct Rows {
     tables: BTreeMap<&'static str, DefaultHasher>,
@@ -371,7 +372,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The first table whose rows differ, if any.
+    /// Name of the first result table whose rows differ, if any.
     fn differs_from(&self, other: &Self) -> Option<String> {
         let hash = |rows: &Self, table: &str| rows.tables.get(table).map(|hasher| hasher.finish());
         let tables = self.tables.keys().chain(other.tables.keys());

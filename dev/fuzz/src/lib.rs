@@ -7,7 +7,7 @@
 //!   with overflow checks, within a budget of events, again from its resolved text,
 //!   and on several threads. [`Coverage`] counts the pairs of options that have run together.
 //! * [`parsers`] passes damaged files, requests and answers to their readers.
-//! * [`faults`] makes single calls of the real program fail, and kills it.
+//! * [`faults`] makes single system calls of the real program fail, and kills the program.
 //! * [`soak`] runs all searches in turn for a given time.
 //!
 //! Searches ([`search`]) run in separate processes, so that a case that hangs or dies affects

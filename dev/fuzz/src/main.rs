@@ -20,13 +20,13 @@ struct Arguments {
     /// Subject of the search: scenarios, or readers of files, requests and answers.
     #[arg(long, value_enum, default_value = "scenarios")]
     subject: Subject,
-    /// Seed of the drawn cases.
+    /// Seed from which the cases are drawn.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draw the seed from the clock.
+    /// Use a seed from the system clock.
     #[arg(long, conflicts_with = "seed")]
     fresh: bool,
-    /// Duration of the search: 90s, 10m, 2h.
+    /// Duration of the search, such as 90s, 10m or 2h.
     #[arg(long, default_value = "10m", value_parser = span)]
     budget: Duration,
     /// Maximum number of cases (for parsers: batches of inputs).
@@ -44,19 +44,21 @@ struct Arguments {
 enum Task {
     /// Run a stored scenario with all checks.
     Play {
-        /// File with the scenario.
+        /// File with the stored scenario.
         file: PathBuf,
     },
     /// Read a stored input; its name begins with the name of its reader.
     Input {
-        /// File with the input.
+        /// File with the stored input of a reader.
         file: PathBuf,
     },
-    /// Repeat a batch of inputs; write each input into the folder before reading it.
+    /// Repeat a batch of inputs; write each input into the folder `--out` before the reader reads
+    /// the input.
     Batch { seed: u64, number: u64 },
-    /// Make single calls of the program fail, limit its memory, and kill it.
+    /// Make single system calls of the program fail, limit the program's memory, and kill the
+    /// program.
     Faults {
-        /// Path of the tested program.
+        /// Path of the tested program bufferlab.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
         /// Number of faults to skip, from the start of their order.
@@ -65,30 +67,30 @@ enum Task {
     },
     /// Run all searches in turn, with fresh seeds, for the given time; write a report.
     Soak {
-        /// Path of the tested program.
+        /// Path of the tested program bufferlab.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Duration of the soak: 10m, 2h.
+        /// Duration of the soak, such as 10m or 2h.
         #[arg(long, default_value = "2h", value_parser = span)]
         budget: Duration,
         /// Seed of all searches (default: a fresh seed).
         #[arg(long)]
         seed: Option<u64>,
-        /// Resume an earlier soak.
+        /// Resume an earlier soak whose state is in the folder `--out`.
         #[arg(long)]
         resume: bool,
-        /// Folder of the report and of failing cases.
+        /// Folder for the report and for failing cases.
         #[arg(long, default_value = "target/soak")]
         out: PathBuf,
         /// Number of parallel processes (default: number of cores).
         #[arg(long)]
         jobs: Option<u64>,
     },
-    /// Repeat one fault of a seed's order.
+    /// Repeat one injected fault: the fault with this number in the order of the seed.
     Fault {
         seed: u64,
         number: usize,
-        /// Path of the tested program.
+        /// Path of the tested program bufferlab.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
     },
@@ -122,7 +124,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command; returns whether it found no failures.
+/// Runs a command of the fuzzer; returns whether the command found no failures.
 fn run(arguments: Arguments) -> io::Result<bool> {
     match &arguments.command {
         Some(Task::Work { subject, seed, from, step, until, out }) => {
@@ -197,7 +199,7 @@ fn play(file: &Path) -> io::Result<bool> {
     Ok(good)
 }
 
-/// Searches, prints the findings, and writes the summary.
+/// Runs a search, prints the findings, and writes the summary.
 fn look(arguments: &Arguments) -> io::Result<bool> {
     let Arguments { subject, budget, cases, ref out, .. } = *arguments;
     let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
@@ -243,7 +245,7 @@ fn show(findings: &[Finding]) {
     }
 }
 
-/// Injects faults and prints the findings.
+/// Injects faults into the program and prints the findings.
 fn inject(arguments: &Arguments, program: &Path, from: usize) -> io::Result<bool> {
     let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
     let options = Faults {
@@ -279,9 +281,9 @@ fn in_short(labels: &[&str]) -> String {
     if labels.len() > SHOWN { format!("{shown} and {} more", labels.len() - SHOWN) } else { shown }
 }
 
-/// Draws a different seed at each call.
+/// Computes a seed from the system clock.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // Limit the seed, so that it is short enough to type.
+    // The seed has at most nine digits, so that a user can type the seed.
     now.map_or(0, |since| since.as_nanos() as u64 >> 10) % 1_000_000_000
 }

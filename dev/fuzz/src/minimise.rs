@@ -1,4 +1,4 @@
-//! Finds the smallest case with the fault of a failing case.
+//! Reduces a failing case to a smaller case with a similar fault.
 
 use crate::case::Case;
 use crate::judge::{Budget, Fault, judge};

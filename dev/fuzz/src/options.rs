@@ -1,28 +1,28 @@
 //! Every option of the scenario format as data.
 //! An option is a key with a value, or a word that a key accepts.
 //!
-//! The list follows from the declaration of the format and from the registries.
-//! So a new key, policy or parameter needs no change of this module to be drawn and counted.
+//! The list follows from the declaration of the format and from the registries. So the search draws
+//! and counts a new key, policy or parameter without a change of this module.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// An option of a case.
+/// An option that a case can set: a key of the scenario with a kind of value.
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// Name of the option in reports, such as `switch.policy=dt` or `switch.policy=dt.alpha`.
     pub(crate) label: String,
-    /// Dotted key that the option sets.
+    /// Dotted key of the scenario that the option sets.
     pub(crate) path: String,
     /// Index of the option that must be set before this option.
     pub(crate) parent: Option<usize>,
-    /// Kind of the option's value.
+    /// Kind of the value that the option sets.
     pub(crate) what: What,
 }
 
-/// Kind of an option's value.
+/// Kind of the value that an option sets.
 #[derive(Debug)]
 pub(crate) enum What {
     /// A random value of the given key.
@@ -39,13 +39,13 @@ pub(crate) enum What {
         /// Keys of the table that are independent of the entry and must be kept.
         keep: &'static [KeySpec],
     },
-    /// A list with one random table.
+    /// A list with one table of random values.
     List(&'static TableSpec),
     /// A list with one buffer profile.
     Profiles,
 }
 
-/// All options of the format, parents before children.
+/// All options of the scenario format, parents before children.
 pub(crate) static OPTIONS: LazyLock<Vec<Choice>> = LazyLock::new(|| {
     let mut all = Vec::new();
     table(&mut all, bufferlab_scenario::format(), "", None);
@@ -61,8 +61,8 @@ pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock
     slots
 });
 
-/// Whether two options can be part of one case.
-/// A pair is refused if one option replaces the other option or that option's parent.
+/// Whether two options can be part of one case. Two options are incompatible if one option replaces
+/// the other option or the parent of the other option.
 pub(crate) fn can_meet(first: usize, second: usize) -> bool {
     let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
     let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;
@@ -103,8 +103,8 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // A different entry starts a new table of parameters.
-        // So keys of the table that are independent of the entry must be repeated.
+        // A different registry entry starts a new table of parameters. So the option repeats keys
+        // of the table that are independent of the entry.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {
                 let what =

@@ -11,12 +11,13 @@ pub(crate) static PAIRS: LazyLock<Vec<(u16, u16)>> = LazyLock::new(|| {
     (0..count).flat_map(|second| below(second).map(move |first| (first as u16, second as u16))).collect()
 });
 
-/// Pair of options `number` in the order of a seed. Each pair occurs once before the order repeats.
+/// Pair of options with the number `number` in the order of a seed. The order contains each pair
+/// once before it repeats.
 pub(crate) fn scheduled(seed: u64, number: u64) -> (usize, usize) {
     let count = PAIRS.len() as u64;
     let mut stream = RandomStream::new(seed, "pairs", 0);
     let start = stream.below(count);
-    // If step and number of pairs have no common divisor, the steps visit every pair.
+    // If the step and the number of pairs have no common divisor, the steps visit every pair.
     let step = loop {
         let step = 1 + stream.below(count);
         if gcd(step, count) == 1 {
@@ -91,7 +92,7 @@ impl Coverage {
         self.triples.merge(&other.triples);
     }
 
-    /// Returns the coverage as numbers.
+    /// Returns the numbers of options, pairs and triples that ran.
     #[must_use]
     pub fn reached(&self) -> Reached {
         Reached {

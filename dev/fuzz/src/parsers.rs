@@ -1,10 +1,10 @@
 //! Passes damaged input to all readers of external bytes.
 //! Readers must not panic or abort, and must have bounded time and memory.
 //!
-//! A batch is a number of inputs for one reader.
-//! Inputs are changes of small valid files, and of earlier inputs of the batch.
-//! An earlier input is reused if its answer had a new shape (its text without names and numbers).
-//! This reuse is a cheap substitute for coverage: it reaches code behind the first check.
+//! A batch is a number of inputs for one reader. Inputs are changes of small valid files, and of
+//! earlier inputs of the batch. An earlier input is reused if the reader's answer had a new shape
+//! (the text of the answer without names and numbers). This reuse is a cheap substitute for
+//! coverage, because later inputs reach code behind the first check.
 
 mod mutate;
 mod requests;
@@ -27,26 +27,26 @@ pub(crate) use targets::Desk;
 
 /// Maximum number of inputs that a batch keeps for further changes.
 const KEPT_MAX: usize = 64;
-/// Memory limit for reading an input (KiB).
+/// Largest memory that reading one input may take (KiB).
 const MEMORY_MAX_KIB: u64 = 256 << 10;
 /// Maximum number of attempts to minimise a failing input.
 const SMALLER_ATTEMPTS: u32 = 400;
-/// Maximum time to minimise a failing input: the batch must end before it counts as hung.
+/// Maximum time to minimise a failing input: the batch must end before the batch counts as hung.
 const SMALLER_FOR: Duration = Duration::from_secs(5);
 
 /// A reader of external bytes that the fuzzer tests.
 pub(crate) struct Target {
     /// Name of the reader on the command line and in reports.
     pub(crate) name: &'static str,
-    /// Small valid inputs for the reader.
+    /// Function that returns small valid inputs for the reader.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// Words of the reader's format.
+    /// Keywords of the reader's format, for insertion into inputs.
     pub(crate) words: &'static [&'static str],
-    /// Number of inputs in a batch.
+    /// Number of inputs in a batch for this reader.
     pub(crate) inputs: u64,
     /// CPU time limit for reading an input (s).
     pub(crate) seconds: u64,
-    /// Reads an input; an error is the refusal in words.
+    /// Function that reads an input. The error is the reader's refusal as text.
     pub(crate) read: fn(&mut Desk, &[u8]) -> Result<(), String>,
 }
 
@@ -56,7 +56,7 @@ pub fn target_of(number: u64) -> &'static str {
     target(number).name
 }
 
-/// Names of all tested readers.
+/// Names of all readers that the fuzzer tests.
 pub fn targets() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().map(|target| target.name)
 }
@@ -86,8 +86,8 @@ fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), St
     Ok(answer)
 }
 
-/// Runs batch `number` of a seed. Every input is written to the file `trace` before it is read,
-/// to find an input that kills the process.
+/// Runs batch `number` of a seed. The function writes every input to the file `trace` before the
+/// reader reads the input, to find an input that kills the process.
 ///
 /// # Errors
 /// If a failing input cannot be written into `out`.
@@ -105,7 +105,8 @@ fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>
     let mut report = Report::default();
     let mut kinds = BTreeSet::new();
     for index in 0..target.inputs {
-        // Unchanged valid inputs show that the reader accepts some input.
+        // The batch also contains unchanged valid inputs, which show that the reader accepts some
+        // input.
         let input = match kept.get(index as usize).filter(|_| index < seeds as u64) {
             Some(seed) => seed.clone(),
             None => mutate(&mut dice, &kept, target.words),
@@ -194,7 +195,8 @@ fn write_down(
     })
 }
 
-/// Reads a file as an input of the reader with whose name the file's name begins.
+/// Passes the content of a file to a reader. The name of the file begins with the name of the
+/// reader.
 ///
 /// # Errors
 /// If no reader has this name, the file is unreadable, or reading the input fails.
@@ -215,8 +217,8 @@ pub fn input(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Peak memory of this process since [`forget_peak`] (KiB); `None`
-/// if the system does not report it.
+/// Peak memory of this process since [`forget_peak`] (KiB); `None` if the system does not report
+/// the peak memory.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -225,7 +227,7 @@ fn peak_kib() -> Option<u64> {
 
 /// Resets the peak memory of this process to the present memory.
 fn forget_peak() {
-    // On systems other than Linux, the peak memory is unknown, too.
+    // The call fails on systems other than Linux, on which the peak memory is unknown, too.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -235,8 +237,8 @@ mod tests {
     use std::io::Write;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Memory and panics of a process belong to all its threads, so tests
-    /// that measure them take turns.
+    /// Memory and panics of a process belong to all its threads. So tests that measure memory or
+    /// panics run one after the other.
     static TURN: Mutex<()> = Mutex::new(());
 
     fn turn() -> MutexGuard<'static, ()> {

@@ -20,12 +20,12 @@ use std::time::Duration;
 
 pub use workers::search;
 
-/// Subject of a search.
+/// Subject of a search: scenarios or readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Subject {
-    /// The search runs scenarios with all checks.
+    /// Run scenarios with all checks.
     Scenarios,
-    /// The search passes damaged input to readers of files, requests and answers.
+    /// Pass damaged input to readers of files, requests and answers.
     Parsers,
 }
 
@@ -40,12 +40,12 @@ impl Subject {
     }
 }
 
-/// Options of a search.
+/// Options of a search for failures.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// Subject of the search.
     pub subject: Subject,
-    /// Seed of the search's cases.
+    /// Seed from which the search draws its cases.
     pub seed: u64,
     /// Maximum duration of the search.
     pub time: Duration,
@@ -57,7 +57,7 @@ pub struct Search {
     pub out: PathBuf,
 }
 
-/// Result of a search.
+/// Outcomes, findings and coverage of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Number of cases by outcome.
@@ -66,18 +66,18 @@ pub struct Found {
     pub divided: u64,
     /// Failures that the search has found.
     pub findings: Vec<Finding>,
-    /// Options that ran together in a case.
+    /// Pairs and triples of options that ran together in a case.
     pub coverage: Coverage,
     /// Duration of the search (s).
     pub seconds: u64,
 }
 
-/// Summary of a search, for programs.
+/// Summary of a search in a form that programs can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// Subject of the search: `scenarios` or `parsers`.
     pub subject: String,
-    /// Seed of the search's cases.
+    /// Seed from which the search drew its cases.
     pub seed: u64,
     /// Duration of the search (s).
     pub seconds: u64,
@@ -96,7 +96,7 @@ pub struct Summary {
 }
 
 impl Found {
-    /// Adds the report of a case.
+    /// Adds the report of one case to the result of the search.
     pub fn add(&mut self, report: Report) {
         for (outcome, count) in report.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
@@ -109,7 +109,7 @@ impl Found {
         }
     }
 
-    /// Adds the findings of another search.
+    /// Adds the outcomes, findings and coverage of another search.
     pub fn merge(&mut self, other: Self) {
         for (outcome, count) in other.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
@@ -126,7 +126,7 @@ impl Found {
         self.outcomes.values().sum()
     }
 
-    /// Number of cases by outcome, in words.
+    /// Text with the number of cases by outcome, and the number of findings.
     #[must_use]
     pub fn in_words(&self) -> String {
         let parts: Vec<_> = self.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
@@ -138,7 +138,7 @@ impl Found {
         format!("{} cases: {}{divided}; {} findings", self.cases(), parts.join(", "), self.findings.len())
     }
 
-    /// Summary of the search.
+    /// Summarises the search for programs.
     #[must_use]
     pub fn summary(&self, options: &Search) -> Summary {
         let mut findings = BTreeMap::new();
@@ -159,7 +159,7 @@ impl Found {
     }
 }
 
-/// Writes a summary as JSON.
+/// Writes the summary of a search to a file as JSON.
 ///
 /// # Errors
 /// If the folder or the file cannot be written.
@@ -170,8 +170,8 @@ pub fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {
     fs::write(path, serde_json::to_string_pretty(summary).map_err(io::Error::other)? + "\n")
 }
 
-/// Runs the cases `from`, `from + step` … below `until` in a worker process.
-/// The worker announces each case on standard output, and reports the case when it has ended.
+/// Runs the cases `from`, `from + step` … below `until` in a worker process. The worker announces
+/// each case on standard output, and reports the result of the case at its end.
 ///
 /// # Errors
 /// If standard output is closed or a case cannot be written to a file.
@@ -190,7 +190,7 @@ pub fn work(subject: Subject, seed: u64, cases: impl Iterator<Item = u64>, out: 
     Ok(())
 }
 
-/// Runs one scenario.
+/// Generates and checks one case of scenarios, and reports the result.
 fn scenario(seed: u64, number: u64, out: &Path) -> io::Result<Report> {
     let budget = Budget::default();
     let Judged { case, result, is_divided } = judge(&generate(seed, number), number, budget);
@@ -214,7 +214,7 @@ fn scenario(seed: u64, number: u64, out: &Path) -> io::Result<Report> {
     Ok(report)
 }
 
-/// Command line that runs a failing case again.
+/// Command line that repeats the failing case in the file `path`.
 fn replay(path: &Path) -> String {
     format!("cargo xtask fuzz play {}", path.display())
 }

@@ -1,7 +1,7 @@
 //! Runs all searches in turn for a given time, with fresh seeds. The searches are scenarios,
 //! parsers, faults and kills, and every shipped scenario on several threads.
 //!
-//! The state is written after every part, so an interrupted soak can be resumed.
+//! The soak writes its state after every part, so a later call can resume an interrupted soak.
 
 mod shipped;
 
@@ -21,8 +21,8 @@ use std::{fs, io};
 const PART_MAX: Duration = Duration::from_secs(240);
 /// Minimum number of rounds of a soak, so that every kind of search gets several parts.
 const ROUNDS: u32 = 2;
-/// Shares of the searches in a round, in percent.
-/// In two hours on two cores, every fault is injected.
+/// Shares of the kinds of searches in the time of a round (percent). In two hours on two cores,
+/// every fault is injected.
 const SHARES: [(Kind, u32); 4] =
     [(Kind::Scenarios, 30), (Kind::Parsers, 15), (Kind::Faults, 45), (Kind::Shipped, 10)];
 
@@ -35,12 +35,12 @@ enum Kind {
     Shipped,
 }
 
-/// Options of a soak.
+/// Options of a soak: all searches in turn.
 #[derive(Clone, Debug)]
 pub struct Soak {
     /// Path of the program whose system calls fail.
     pub program: PathBuf,
-    /// Seed of all searches.
+    /// Seed from which the seeds of all searches are derived.
     pub seed: u64,
     /// Duration of all parts together, including parts before a resumption.
     pub budget: Duration,
@@ -52,10 +52,10 @@ pub struct Soak {
     pub jobs: u64,
 }
 
-/// Progress of a soak up to now.
+/// Results of all parts of a soak so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
-    /// Seed of all searches.
+    /// Seed from which the seeds of all searches are derived.
     pub seed: u64,
     /// Total duration of all parts of the soak (s).
     pub seconds: u64,
@@ -69,14 +69,14 @@ pub struct State {
     pub faults: (usize, usize),
     /// Coverage of options that ran together within one part.
     pub coverage: Option<Reached>,
-    /// Searches that were skipped, with reasons.
+    /// Searches that the soak skipped, with reasons.
     pub skipped: Vec<String>,
     /// Failures that the soak has found.
     pub findings: Vec<Finding>,
 }
 
 impl State {
-    /// Reads the state that an earlier soak has written into the folder.
+    /// Reads the state that an earlier soak has written into the folder `out`.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -88,7 +88,7 @@ impl State {
     fn write(&self, out: &Path) -> io::Result<()> {
         fs::create_dir_all(out)?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
-        // Renaming is atomic: a killed soak leaves the report of its last part.
+        // Renaming is atomic, so a killed soak leaves the report of its last completed part.
         for (name, text) in [("report.json", text + "\n"), ("report.md", self.markdown())] {
             fs::write(out.join(format!(".{name}")), text)?;
             fs::rename(out.join(format!(".{name}")), out.join(name))?;
@@ -103,7 +103,7 @@ impl State {
         }
         self.divided += report.divided;
         for finding in report.findings {
-            // Keep one example of several findings with one cause.
+            // The report has one example of several findings with one cause.
             if !self.findings.iter().any(|known| is_like(known, &finding)) {
                 self.findings.push(finding);
             }
@@ -122,7 +122,7 @@ impl State {
             self.faults.0,
             self.faults.1
         );
-        // Writing into a string cannot fail.
+        // Writing into a string never returns an error.
         if let Some(reached) = self.coverage {
             let _ = writeln!(
                 text,
@@ -151,8 +151,8 @@ impl State {
     }
 }
 
-/// Whether two findings probably have one cause.
-/// Two such findings have equal kinds, and texts that differ only in numbers.
+/// Whether two findings probably have one cause. Findings with one cause have equal kinds, and
+/// texts that differ only in numbers.
 fn is_like(first: &Finding, second: &Finding) -> bool {
     let words = |finding: &Finding| -> String {
         finding.what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()

@@ -1,4 +1,5 @@
-//! Draws random values for keys: mostly in their domain, often at its border, sometimes beyond.
+//! Draws random values for keys: mostly within the domain of the key, often at its border,
+//! sometimes beyond its border.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Catalog, ParamInfo, ParamKind, ParamValue, TableInfo};
@@ -66,7 +67,7 @@ const TEXTS: &[&str] = &[
     "h*",
 ];
 
-/// Draws random values from a stream.
+/// Source of random values, which are drawn from a random stream.
 pub(crate) struct Dice<'a>(pub(crate) &'a mut RandomStream);
 
 impl Dice<'_> {
@@ -79,7 +80,7 @@ impl Dice<'_> {
         &list[self.0.below(list.len() as u64) as usize]
     }
 
-    /// Draws a number up to `max`; all magnitudes are equally likely.
+    /// Draws a number up to `max`; all orders of magnitude are equally likely.
     fn up_to(&mut self, max: u64) -> u64 {
         let bits = 64 - max.leading_zeros();
         let bound = 1_u64.checked_shl(self.0.below(u64::from(bits) + 1) as u32).unwrap_or(u64::MAX);
@@ -178,7 +179,8 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
 pub(crate) fn of_param(dice: &mut Dice<'_>, kind: ParamKind) -> String {
     match Kind::for_parameter(kind) {
         Some(kind) => of_kind(dice, kind),
-        // The format declares the tables of profiles. The parameter does not declare them.
+        // The declaration of a parameter does not contain the tables of profiles, but the scenario
+        // format does.
         None => format!("[{}]", inline(dice, bufferlab_scenario::profile_format())),
     }
 }
@@ -263,7 +265,7 @@ pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// Extension of keys and parameters that states whether they are required.
+/// Extension trait that states whether a key or parameter is required.
 trait IsRequired {
     fn presence_is_required(&self) -> bool;
 }

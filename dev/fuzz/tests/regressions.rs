@@ -1,11 +1,11 @@
-//! Runs cases that failed in the past.
+//! Runs the stored cases that failed before a defect was fixed.
 
 use bufferlab_fuzz::{Budget, Case, Judged, generate, judge};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Budget of time and packet-hops for endless cases.
+/// Budget of time and packet-hops for cases that would not end.
 const SHORT: Budget = Budget { time: Duration::from_secs(1), hops: 50_000 };
 
 #[test]

@@ -9,13 +9,14 @@ use bufferlab_schedule::{
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Class of all transfers of a Chakra schedule.
+/// Name of the traffic class of all transfers of a Chakra schedule.
 const CLASS: &str = "message";
 
-/// Sender, receiver and tag of a message.
+/// Key of a channel of messages: sender, receiver and tag.
 type Channel = (u32, u32, i64);
 
-/// A collective of one rank: the nodes before and after it, and its properties.
+/// Part of one rank in a collective: the nodes before and after the collective, and the
+/// collective's properties.
 struct Part {
     rank: u32,
     begin: NodeId,
@@ -24,7 +25,7 @@ struct Part {
     bytes: u64,
 }
 
-/// State of building the schedule.
+/// State of the conversion of Chakra traces to a schedule.
 struct Build<'a> {
     options: &'a ImportOptions,
     builder: ScheduleBuilder,
@@ -35,7 +36,7 @@ struct Build<'a> {
     collectives: BTreeMap<(String, usize), Vec<Part>>,
     missing: u64,
     counts: [u64; 4],
-    /// Whether control dependencies of the traces are used.
+    /// Whether the schedule includes the control dependencies of the traces.
     has_controls: bool,
 }
 
@@ -297,7 +298,8 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Makes the ends of all parts of a collective wait for the beginnings of all parts.
+    /// Adds edges, so that the end of each rank's part in a collective waits for the beginnings of
+    /// all parts.
     fn barrier(&mut self, begins: &[NodeId], parts: &[Part]) -> Result<(), ImportError> {
         let barrier = self.builder.node(Work::Barrier).map_err(refuse)?;
         for &begin in begins {

@@ -1,6 +1,6 @@
-//! Decodes those parts of protocol buffers that Chakra traces use.
+//! Decoder for the parts of the protocol buffer format that Chakra traces use.
 
-/// Value of a field of a message.
+/// Value of a field in a protocol buffer message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Varint(u64),

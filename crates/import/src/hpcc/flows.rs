@@ -8,12 +8,14 @@ use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::collections::BTreeSet;
 
-/// Size (bytes) from which a flow never ends in practice: 22 hours at 100 Gb/s. Lists often use it.
+/// Size (bytes) from which a flow never ends in practice: 22 hours at 100 Gb/s. Lists often contain
+/// this size.
 const ENDLESS: u64 = 1_000_000_000_000;
-/// Class of the flows in a list.
+/// Name of the traffic class of all flows in a list.
 const CLASS: &str = "flow";
 
-/// Reads a flow list. Numbers of nodes are replaced by numbers of hosts after all files are read.
+/// Reads a flow list. The import replaces numbers of nodes by numbers of hosts after it has read
+/// all files.
 pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     source.notice_line_ends(&mut imported.notices);
     let mut words = source.words();

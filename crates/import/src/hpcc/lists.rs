@@ -7,7 +7,7 @@ use crate::source::{Source, Word};
 use crate::{ImportError, Imported};
 use bufferlab_workload::SizeDistribution;
 
-/// Reads `trace.txt`: a count, then numbers of nodes.
+/// Reads HPCC's `trace.txt`: a count, then the numbers of the traced nodes.
 pub(crate) fn read_trace(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let mut words = source.words();
     let incomplete =
@@ -24,7 +24,7 @@ pub(crate) fn read_trace(source: Source<'_>, imported: &mut Imported) -> Result<
     Ok(())
 }
 
-/// Number of values that follow a key, if it is not one value.
+/// Number of values that follow the first value of a key; 0 for most keys.
 fn values_of(key: &str, first: Word<'_>) -> Result<usize, ImportError> {
     if !matches!(key, "KMAX_MAP" | "KMIN_MAP" | "PMAX_MAP" | "ALPHA_VALUES" | "LINK_DOWN") {
         return Ok(0);
@@ -36,7 +36,7 @@ fn values_of(key: &str, first: Word<'_>) -> Result<usize, ImportError> {
     Ok(if key == "ALPHA_VALUES" { pairs } else { 2 * pairs } as usize)
 }
 
-/// Reads `config.txt`: pairs of keys and values.
+/// Reads HPCC's `config.txt`: keys, each followed by its values.
 pub(crate) fn read_config(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let mut words = source.words().peekable();
     let mut settings: Vec<Setting> = Vec::new();
@@ -136,7 +136,7 @@ pub(crate) fn read_pfc(source: Source<'_>, imported: &mut Imported) -> Result<()
     Ok(())
 }
 
-/// Reads a distribution of flow sizes.
+/// Reads a file with a distribution of flow sizes.
 pub(crate) fn read_sizes(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let sizes = SizeDistribution::from_csv("sizes", source.text());
     let sizes = sizes

@@ -1,4 +1,5 @@
-//! The switch and the transport of HPCC's simulator, from `config.txt` or from its defaults.
+//! Writes the switch and the transport of HPCC's simulator, from `config.txt` or from the
+//! simulator's defaults.
 //!
 //! Sources: `switch-mmu.cc` and `third.cc` of alibaba-edu/High-Precision-Congestion-Control.
 
@@ -9,9 +10,9 @@ use bufferlab_units::BitRate;
 use bufferlab_units::quantity::{format_rate, format_size};
 use std::fmt::Write;
 
-/// Buffer of a switch without `BUFFER_SIZE` (MiB).
+/// Buffer size of each switch if the configuration has no `BUFFER_SIZE` (MiB).
 const BUFFER: u64 = 16;
-/// Largest buffer that is read (MiB).
+/// Largest valid value of `BUFFER_SIZE` (MiB).
 const LARGEST_BUFFER: u64 = 4_096;
 /// Reserve of an ingress queue, and distance below the threshold at which a pause ends (bytes).
 const RESERVE: u64 = 4 * 1024;
@@ -26,7 +27,7 @@ pub(crate) fn is_lossless(imported: &Imported) -> bool {
     !has_schedule && imported.files.iter().any(|(_, format)| formats.contains(format))
 }
 
-/// First value of a setting.
+/// First value of the setting `key` in the configuration file.
 fn value<'a>(imported: &'a Imported, key: &str) -> Option<&'a str> {
     let found = imported.settings.iter().find(|setting| setting.key == key)?;
     found.values.first().map(String::as_str)
@@ -36,7 +37,7 @@ fn positive(imported: &Imported, key: &str) -> Option<f64> {
     value(imported, key)?.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// Rate of a setting such as `50Mb/s`, as scenarios write it.
+/// Converts the rate of a setting, such as `50Mb/s`, to the notation of scenarios.
 fn rate(imported: &Imported, key: &str) -> Option<String> {
     let text = value(imported, key)?;
     let units = [("Gb/s", 1e9), ("Mb/s", 1e6), ("Kb/s", 1e3), ("Gbps", 1e9), ("Mbps", 1e6), ("bps", 1.0)];
@@ -71,7 +72,7 @@ fn control(imported: &Imported) -> String {
             "utilisation" | "gain" => {
                 positive(imported, key).filter(|number| *number <= 1.0).map(|number| number.to_string())
             }
-            // 0 is allowed: then every acknowledgement multiplies.
+            // The value 0 is valid: then every acknowledgement adjusts the window multiplicatively.
             "max_stage" => {
                 value(imported, key).and_then(|text| text.parse::<u32>().ok()).map(|n| n.to_string())
             }
@@ -105,7 +106,8 @@ fn parameters(name: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Meaning of a setting in the scenario; `None` if the setting has no counterpart.
+/// Text about the counterpart of a setting in the scenario; `None` if the setting has no
+/// counterpart.
 pub(crate) fn meaning(mode: &str, key: &str, value: &str) -> Option<String> {
     let name = control_name(mode);
     Some(match (key, mode) {
@@ -128,20 +130,21 @@ pub(crate) fn meaning(mode: &str, key: &str, value: &str) -> Option<String> {
     })
 }
 
-/// Value of a map from rates for the links of `rate`.
+/// Value for links of the rate `rate` in a setting that maps rates to values.
 fn of_rate(imported: &Imported, key: &str, rate: BitRate) -> Option<f64> {
     let found = imported.settings.iter().find(|setting| setting.key == key)?;
     let pair = found.values.get(1..)?.chunks_exact(2).find(|pair| pair[0].parse() == Ok(rate.0))?;
     pair[1].parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// Buffer of a switch (bytes).
+/// Buffer size of each switch (bytes).
 fn buffer(imported: &Imported) -> u64 {
     let megabytes = value(imported, "BUFFER_SIZE").and_then(|text| text.parse().ok());
     megabytes.filter(|size| (1..=LARGEST_BUFFER).contains(size)).unwrap_or(BUFFER) << 20
 }
 
-/// Headroom of every port: three times what its cable holds, if all ports have the same headroom.
+/// Headroom of every port: three times the bytes in flight on its cable. `None` if the headroom
+/// differs between ports.
 fn headroom(network: Option<&Network>) -> Option<u64> {
     let links = &network?.topology.links;
     let of = |link: &bufferlab_topology::LinkSpec| {
@@ -160,7 +163,7 @@ fn has_fast_ports(network: &Network) -> bool {
     hosts.is_some_and(|hosts| links().any(|link| link.rate_ab > hosts))
 }
 
-/// Adds notices about the choices that [`write()`] makes.
+/// Adds notices about assumptions that [`write()`] makes in the scenario.
 pub(crate) fn assume(imported: &mut Imported) {
     let mode = value(imported, "CC_MODE").map(str::to_owned);
     let known = matches!(mode.as_deref(), Some("1" | "3" | "7" | "8"));
@@ -191,7 +194,7 @@ pub(crate) fn assume(imported: &mut Imported) {
 pub(crate) fn write(text: &mut String, imported: &Imported, slowest: BitRate) {
     let group = imported.group.filter(|group| (1..8).contains(group)).unwrap_or(GROUP);
     let headroom = headroom(imported.network.as_ref()).map_or_else(|| "auto".to_owned(), format_size);
-    // HPCC's example has 4 KB and 16 KB per Gb/s.
+    // In HPCC's example, the marking thresholds are 4 KB and 16 KB per Gb/s.
     let per_gbps = |kilobytes: f64| kilobytes * slowest.0 as f64 / 1e9;
     let kmin = of_rate(imported, "KMIN_MAP", slowest).unwrap_or_else(|| per_gbps(4.0));
     let kmax = of_rate(imported, "KMAX_MAP", slowest).unwrap_or_else(|| per_gbps(16.0)).max(kmin);
@@ -199,7 +202,7 @@ pub(crate) fn write(text: &mut String, imported: &Imported, slowest: BitRate) {
     let size = |kilobytes: f64| format_size((kilobytes.clamp(1.0, 1e9) * 1e3) as u64);
     let mode = value(imported, "CC_MODE").unwrap_or("1");
     let ecn = match mode {
-        // These controls see no marks.
+        // HPCC and TIMELY do not react to congestion marks.
         "3" | "7" | "10" => String::new(),
         _ => format!(
             "ecn = {{ kind = \"red\", kmin = \"{}\", kmax = \"{}\", pmax = {pmax}, at = \"dequeue\", \

@@ -1,7 +1,7 @@
 //! Reads topologies of HPCC, ns3-datacenter and SimAI.
 //!
-//! White space separates words, as for the operator `>>` of C++. The reader stops after the number
-//! of cables that the file announces. Hosts and switches share one numbering, in any order.
+//! White space separates words, as in input by the operator `>>` of C++. The reader stops after the
+//! number of cables that the file announces. Hosts and switches share one numbering, in any order.
 
 use crate::imported::Network;
 use crate::limits::{CABLES, HOSTS, NODES};
@@ -11,7 +11,7 @@ use bufferlab_topology::{LinkSpec, Node, Topology};
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeMap;
 
-/// Counts of a topology's first line, with the words that contain them.
+/// Numbers of nodes, switches and cables in the first line of a topology file.
 struct Head<'a> {
     nodes: u64,
     switches: u64,

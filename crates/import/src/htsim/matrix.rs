@@ -1,8 +1,8 @@
 //! Reads connection matrices of htsim (`connection_matrix.cpp`).
 //!
-//! A matrix is a header with counts, then connections (`SRC->DST key value …`),
-//! triggers and failures. A connection starts at a time or after a trigger.
-//! Other connections fire the trigger when they are sent or received.
+//! A matrix is a header with counts, then connections (`SRC->DST key value …`), triggers and
+//! failures. A connection starts at a time or after a trigger. Other connections fire the trigger
+//! when their data is sent or received.
 
 mod trigger;
 
@@ -16,10 +16,10 @@ use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
 use trigger::Trigger;
 
-/// Class of the matrix's connections.
+/// Name of the traffic class of all connections in a matrix.
 const CLASS: &str = "flow";
 
-/// A connection of the matrix.
+/// A connection in a connection matrix of htsim.
 struct Connection<'a> {
     line: Line<'a>,
     src: u32,
@@ -27,9 +27,9 @@ struct Connection<'a> {
     /// Size of the connection (bytes); 0 for an endless connection.
     bytes: u64,
     start: Option<Time>,
-    /// Trigger that starts the connection.
+    /// Number of the trigger that starts the connection.
     trigger: Option<u64>,
-    /// Triggers that the connection fires when it is sent, and when it is received.
+    /// Triggers that the connection fires when its data is sent, and when its data is received.
     fires: [Option<u64>; 2],
     id: Option<u64>,
 }
@@ -53,7 +53,7 @@ impl Connection<'_> {
     }
 }
 
-/// Kind of a trigger.
+/// Kind of a trigger in a connection matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     OneShot,
@@ -67,7 +67,7 @@ struct Header<'a> {
     counts: BTreeMap<&'static str, (u64, Option<Line<'a>>)>,
 }
 
-/// Content of a connection matrix.
+/// Content of a connection matrix: header, connections, triggers and failures.
 #[derive(Default)]
 struct Matrix<'a> {
     header: Header<'a>,
@@ -78,7 +78,7 @@ struct Matrix<'a> {
 
 const COUNTS: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
 
-/// Reads a connection matrix.
+/// Reads a connection matrix of htsim.
 pub(crate) fn read(
     source: Source<'_>,
     options: &ImportOptions,
@@ -314,7 +314,7 @@ impl<'a> Matrix<'a> {
         flows
     }
 
-    /// Turns connections into transfers. A connection waits for the connections that fire its
+    /// Converts connections to transfers. A connection waits for the connections that fire its
     /// trigger.
     fn schedule(&self, source: Source<'_>, notices: &mut Notices) -> Result<Schedule, ImportError> {
         let refuse = |cause: bufferlab_schedule::ScheduleError| {
@@ -377,7 +377,7 @@ impl<'a> Header<'a> {
 fn start(word: Word<'_>, options: &ImportOptions) -> Result<Time, ImportError> {
     let number = word.real("a time")?;
     let time = f64::from(number as f32) * options.start_unit.0 as f64;
-    // A start time of a day or more indicates a wrong unit.
+    // A start time of one day or more indicates a wrong time unit.
     if time < 1e17 { Ok(Time(time.round() as u64)) } else { Err(word.unexpected("a time below a day")) }
 }
 

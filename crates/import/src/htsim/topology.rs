@@ -19,7 +19,7 @@ struct Tier {
     downlink_latency_ns: u64,
 }
 
-/// Values of a topology file.
+/// Values in a topology file of htsim.
 #[derive(Default)]
 struct FatTree {
     nodes: u64,
@@ -38,7 +38,7 @@ struct Sizes {
 const KEYS: &str = "Nodes, Tiers, Podsize, Tier, Downlink_speed_Gbps, Radix_Down, Radix_Up, Queue_Up, Queue_Down, \
                     Oversubscribed, Bundle, Switch_Latency_ns or Downlink_Latency_ns";
 
-/// Reads a fat-tree topology.
+/// Reads a fat-tree topology of htsim.
 pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     source.notice_line_ends(&mut imported.notices);
     let tree = FatTree::read(source, imported)?;
@@ -238,7 +238,8 @@ impl FatTree {
         BitRate(self.tiers[tier].speed_gbps * 1_000_000_000)
     }
 
-    /// Delay of the cables below a tier, with half of the latencies of the switches at both ends.
+    /// Delay of the cables below a tier. The delay includes half of the latency of the switch at
+    /// each end.
     fn delay(&self, tier: usize) -> Time {
         let below = if tier > 0 { self.tiers[tier - 1].switch_latency_ns } else { 0 };
         let Tier { switch_latency_ns, downlink_latency_ns, .. } = self.tiers[tier];

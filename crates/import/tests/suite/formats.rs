@@ -1,4 +1,4 @@
-//! Tests small files of every format, which were written for these tests.
+//! Tests that import small files of every format. The files were written for these tests.
 
 use crate::support::{flows, format, read, read_with, says, schedule, text, transfers};
 use bufferlab_import::scenario_text;
@@ -157,8 +157,8 @@ fn comments_wildcards_and_cards_of_goal_are_read() {
 fn layers_become_computations_and_collectives() {
     let imported = text(LAYERS);
     let schedule = schedule(&imported);
-    // Two tensor groups of two ranks have 2·(2 − 1) steps each.
-    // Two data groups of two ranks have one step.
+    // Two tensor groups of two ranks have 2·(2 − 1) steps each. Two data groups of two ranks have
+    // one step each.
     assert_eq!((imported.hosts, transfers(schedule).len()), (4, 2 * 4 + 2 * 2));
     assert!(says(&imported, "1 all_gather in data groups"));
     let data: Vec<_> = transfers(schedule)
@@ -305,7 +305,7 @@ fn ranks_of_layers_share_servers_that_do_not_count_in_the_least_time() {
     let imported = read_with(&[("file", layers.as_bytes())], &options).expect("it is read");
     let scenario = scenario_text(&imported, "own", "own.csv").expect("it has traffic");
     assert!(scenario.contains("ranks_per_server = 2\nscale_up_rate = \"2.4 Tb/s\"\n"), "{scenario}");
-    // 1 us of computation, and two steps of 1.25 MB at 2.4 Tb/s.
+    // The duration is 1 us of computation, and two steps of 1.25 MB at 2.4 Tb/s.
     assert!(scenario.contains("duration = \"9.334 us\""), "{scenario}");
 }
 
@@ -391,7 +391,7 @@ fn steps_of_an_msccl_algorithm_become_transfers() {
     assert!(says(&imported, "1000 B in 2 chunks"));
 }
 
-/// A tar archive with these files.
+/// Builds a tar archive that contains the given files.
 pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, content) in files {

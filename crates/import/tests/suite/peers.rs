@@ -228,7 +228,8 @@ fn a_real_iteration_of_gpt_13b_gives_its_counts() {
         let counts = lines.filter(|line| line.contains("tensor groups") || line.contains("data groups"));
         counts.filter_map(|line| line.split(' ').next()?.parse::<u64>().ok()).sum::<u64>()
     };
-    // The layers' line has both words, but it begins with a count and names no operation.
+    // The notice about the number of layers contains both group names. This notice begins with a
+    // count, but names no operation.
     assert_eq!((count("all_gather"), count("reduce_scatter"), count("all_reduce")), (657, 641, 23));
     assert_eq!(imported.hosts, 128);
 }

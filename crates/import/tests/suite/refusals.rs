@@ -1,5 +1,5 @@
-//! Tests refusals, which name file, line, column and advice.
-//! No size in a file decides an allocation.
+//! Tests of refusals, which name file, line, column and advice. A large size in a file must not
+//! cause a large allocation.
 
 use crate::formats::{FAT_TREE, FLOWS, GOAL, LAYERS, MATRIX, TOPOLOGY, trace};
 use crate::support::{error, read, read_with};
@@ -161,7 +161,7 @@ fn files_that_do_not_belong_together_are_refused() {
 fn damaged_traces_and_texts_are_refused() {
     let whole = trace(0);
     for end in 8..whole.len() {
-        // Some beginnings of the file are whole messages. The reader must not panic on any of them.
+        // Some prefixes of the file are whole messages. The reader must not panic on any prefix.
         let _ = read(&[("own.0.et", &whole[..end])]);
     }
     let found = read(&[("own.0.et", &whole[..whole.len() - 1])]).expect_err("it is cut").to_string();

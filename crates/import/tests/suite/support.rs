@@ -16,12 +16,12 @@ pub(crate) fn read_with(files: &[(&str, &[u8])], options: &ImportOptions) -> Res
     import(&files.iter().map(|(name, content)| input((*name, *content))).collect::<Vec<_>>(), options)
 }
 
-/// Imports one text as a file.
+/// Imports the text `content` as one file without errors.
 pub(crate) fn text(content: &str) -> Imported {
     read(&[("file", content.as_bytes())]).unwrap_or_else(|error| panic!("{content}\n{error}"))
 }
 
-/// Returns the error of importing one text.
+/// Imports the text `content` as one file, and returns the error of the import.
 pub(crate) fn error(content: &str) -> String {
     match read(&[("file", content.as_bytes())]) {
         Ok(imported) => panic!("{content}\nis accepted: {:?}", imported.notices),
@@ -52,7 +52,7 @@ pub(crate) fn transfers(schedule: &Schedule) -> Vec<Transfer> {
     works.filter_map(|work| if let Work::Transfer(one) = work { Some(one) } else { None }).collect()
 }
 
-/// Whether any notice contains `words`.
+/// Whether any notice of the import contains the text `words`.
 pub(crate) fn says(imported: &Imported, words: &str) -> bool {
     let notices = &imported.notices;
     let mut all = notices.understood.iter().chain(&notices.ignored).chain(&notices.assumed);

@@ -1,4 +1,4 @@
-//! Builds the transfers of one collective.
+//! Expands one collective to the transfers of its messages.
 
 use super::Collective;
 use crate::{Condition, NodeId, ScheduleBuilder, ScheduleError, Transfer, Work};
@@ -15,7 +15,7 @@ pub(super) struct Expansion<'a> {
     sent: Vec<Vec<NodeId>>,
 }
 
-/// A message between two positions of the group.
+/// A message between two positions of the collective's group.
 #[derive(Clone, Copy)]
 pub(super) struct Message {
     pub(super) from: u32,
@@ -87,7 +87,7 @@ impl<'a> Expansion<'a> {
         self.sent[message.from as usize].push(node);
     }
 
-    /// Adds the final barrier of every rank.
+    /// Adds one final barrier per rank, which waits for the rank's last messages.
     pub(super) fn finish(self) -> Result<Vec<NodeId>, ScheduleError> {
         let mut ends = Vec::with_capacity(self.group.len());
         for (position, (received, sent)) in self.received.iter().zip(&self.sent).enumerate() {

@@ -1,4 +1,5 @@
-//! Recursive halving and doubling: exchanges with one partner per step, for powers of two.
+//! Recursive halving and doubling: every rank exchanges data with one partner per step. The number
+//! of ranks is a power of two.
 
 use super::expansion::{Expansion, Message};
 use super::{Collective, Operation};
@@ -19,7 +20,8 @@ pub(super) fn expand(
 ) -> Result<(), ScheduleError> {
     let (n, bytes) = (collective.n(), collective.bytes);
     let steps = n.ilog2();
-    // Each step of the halving: the distance of its partners, and the number of bytes they send.
+    // For each step of the halving: the distance between partners, and the number of bytes that
+    // each partner sends.
     let halving = (1..=steps).map(|step| (n >> step, bytes >> step));
     let doubling =
         || (0..steps).map(|step| (1 << step, (u128::from(bytes) * (1 << step) / u128::from(n)) as u64));
@@ -40,8 +42,8 @@ pub(super) fn expand(
 /// Adds exchanges between pairs of positions. In the first step, a message waits for its sender's
 /// list in `received`. In later steps, a message waits for the message of the previous step.
 ///
-/// A message also waits until the sender's previous message has started.
-/// So it waits for all messages that the sender received before that start.
+/// A message also waits until the sender's previous message has started. So each message waits for
+/// all messages that the sender received before the start of the previous message.
 fn exchanges(
     expansion: &mut Expansion<'_>,
     n: u32,

@@ -48,7 +48,8 @@ pub(super) fn expand(
     Ok(plan.nodes)
 }
 
-/// The collective, and for every position the node after which it may continue.
+/// A collective in expansion. Every position has the node after which the position's next phase may
+/// start.
 struct Plan<'a> {
     builder: &'a mut ScheduleBuilder,
     collective: &'a Collective<'a>,
@@ -94,7 +95,7 @@ impl Plan<'_> {
         groups: impl Iterator<Item = Vec<u32>>,
     ) -> Result<(), CollectiveError> {
         let all = self.collective.group.len();
-        // If no group of the phase has a position, the position keeps its node.
+        // A position in no group of the phase keeps its node.
         let mut next = self.nodes.clone();
         if next.is_empty() {
             for _ in 0..all {

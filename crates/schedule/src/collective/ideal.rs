@@ -3,8 +3,8 @@
 use super::{Algorithm, Collective, Operation};
 use bufferlab_units::{BitRate, Time};
 
-/// An unloaded network that never blocks. Every rank sends and receives at `rate`.
-/// The last byte of a message arrives `latency` after it was sent. Reductions take no time.
+/// An unloaded network that never blocks. Every rank sends and receives at `rate`. The last byte of
+/// a message arrives `latency` after its transmission. Reductions take no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// Time from the end of a transmission until the end of its reception.
@@ -13,10 +13,10 @@ pub struct Network {
     pub rate: BitRate,
 }
 
-/// The networks on the two levels of a hierarchical collective.
+/// Networks inside and between servers, for hierarchical collectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Networks {
-    /// Network inside a server.
+    /// Network that connects the ranks inside a server.
     pub inside: Network,
     /// Network between servers. Algorithms without a hierarchy use only this network.
     pub across: Network,
@@ -91,7 +91,8 @@ pub fn ideal_time(collective: &Collective<'_>, networks: &Networks) -> Option<Ti
     Some(Time(time))
 }
 
-/// Time of one way through a binary tree whose number of nodes is a power of two.
+/// Time from the root to the leaves (or back) of a binary tree whose number of nodes is a power of
+/// two.
 fn tree(n: u64, message: u64, latency: u64) -> Option<u64> {
     let below = u64::from(n.ilog2()) - 1;
     n.is_power_of_two().then_some(message + latency + below * (2 * message + latency))

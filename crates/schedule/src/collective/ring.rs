@@ -12,7 +12,8 @@ use crate::{Condition, NodeId, ScheduleError};
 /// * All-gather and reduce-scatter: n − 1 steps like the steps of the all-reduce.
 /// * Broadcast and pipeline: a chain from the first to the last position, chunk by chunk.
 /// * All-to-all: n − 1 rotations. In rotation k, every rank sends S/n bytes to the rank k positions
-///   ahead. Before that, it has sent and received the messages of the previous rotation.
+///   ahead. Before rotation k, every rank has sent and received the messages of the previous
+///   rotation.
 pub(super) fn expand(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,
@@ -42,8 +43,8 @@ fn steps(
             let mut received = vec![NodeId(0); n as usize];
             for from in 0..n {
                 let to = if is_backwards { (from + n - 1) % n } else { (from + 1) % n };
-                // A rank passes on the segment that it received.
-                // The number of this segment falls by one per step along the ring.
+                // In each step, a rank sends the segment that it received in the previous step. The
+                // number of this segment falls by one per step along the ring.
                 let segment = (from + 2 * n - step % n) % n;
                 let message = Message { from, to, bytes: part(part(bytes, n, segment), lanes, lane) };
                 let after = previous[lane as usize].get(from as usize).copied();

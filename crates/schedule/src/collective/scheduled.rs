@@ -5,21 +5,21 @@ use bufferlab_params::Choice;
 use bufferlab_units::Time;
 use std::fmt;
 
-/// A collective of a schedule, whose nodes refer to it.
+/// A collective of a schedule, to which nodes of the schedule refer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduledCollective {
-    /// Purpose.
+    /// Operation of the collective, such as all-reduce.
     pub operation: Operation,
     /// Algorithm that executes the collective.
     pub algorithm: Algorithm,
-    /// Size S, as [`Operation`] defines it (bytes).
+    /// Size S of the data (bytes): see [`Operation`].
     pub bytes: u64,
     /// Number of ranks n in the group.
     pub ranks: u32,
 }
 
 impl ScheduledCollective {
-    /// Algorithm bandwidth of a collective that takes `time`: S over the time (bit/s, rounded
+    /// Algorithm bandwidth of a collective that takes `time`: S divided by the time (bit/s, rounded
     /// down). Zero if the time is zero.
     #[must_use]
     pub fn algorithm_bps(&self, time: Time) -> u64 {
@@ -28,9 +28,9 @@ impl ScheduledCollective {
 
     /// Bus bandwidth of a collective that takes `time` (bit/s, rounded down).
     ///
-    /// The factors are those of nccl-tests, `doc/PERFORMANCE.md`: 2(n − 1)/n for an all-reduce,
-    /// (n − 1)/n for all-gather, reduce-scatter and all-to-all, and 1 for a broadcast. A pipeline
-    /// counts like the send-receive test, with 1.
+    /// The factors equal the factors in `doc/PERFORMANCE.md` of nccl-tests. The factor is 2(n −
+    /// 1)/n for an all-reduce, (n − 1)/n for all-gather, reduce-scatter and all-to-all, and 1 for a
+    /// broadcast. A pipeline counts like the send-receive test, with 1.
     #[must_use]
     pub fn bus_bps(&self, time: Time) -> u64 {
         let (n, others) = (u64::from(self.ranks), u64::from(self.ranks.saturating_sub(1)));
@@ -50,7 +50,7 @@ impl ScheduledCollective {
         bits.checked_div(over).map_or(0, |bps| u64::try_from(bps).unwrap_or(u64::MAX))
     }
 
-    /// Reads the form `OPERATION:ALGORITHM:BYTES:RANKS`.
+    /// Parses a collective from text of the form `OPERATION:ALGORITHM:BYTES:RANKS`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(':');
@@ -65,7 +65,7 @@ impl ScheduledCollective {
 }
 
 impl fmt::Display for ScheduledCollective {
-    /// Writes the form that [`Self::parse`] reads.
+    /// Writes the collective as text that [`Self::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}:{}", self.operation, self.algorithm, self.bytes, self.ranks)
     }

@@ -6,20 +6,20 @@ use crate::{NodeId, ScheduleError};
 
 /// A tree over the positions of a group of ranks.
 struct Tree {
-    /// Parent of every position; `None` for the root.
+    /// Parent of every position in the tree; `None` for the root.
     parent: Vec<Option<u32>>,
-    /// Children of every position.
+    /// Children of every position in the tree.
     children: Vec<Vec<u32>>,
-    /// Positions of the tree, each after its parent.
+    /// Positions of the tree in an order in which parents precede their children.
     order: Vec<u32>,
 }
 
 impl Tree {
     /// Creates NCCL's binary tree with root 0. `position` renames the nodes of the tree.
     ///
-    /// The lowest set bit of a node is the node's height: odd nodes are leaves.
-    /// The number of the parent node is one bit higher.
-    /// If n is a power of two, the tree below the root's only child is complete.
+    /// The lowest set bit of a node is the node's height: odd nodes are leaves. The lowest set bit
+    /// of the parent node is one bit higher. If n is a power of two, the tree below the root's only
+    /// child is complete.
     fn new(n: u32, position: impl Fn(u32) -> u32) -> Self {
         let mut parent = vec![None; n as usize];
         let mut children = vec![Vec::new(); n as usize];
@@ -30,8 +30,8 @@ impl Tree {
             parent[position(node) as usize] = Some(position(above));
             children[position(above) as usize].push(position(node));
         }
-        // Sort the children in both trees. Then no rank receives as a node of one tree
-        // while it receives as a leaf of the other tree.
+        // Children are sorted in both trees. So no rank receives as a node of one tree and as a
+        // leaf of the other tree at one time.
         children.iter_mut().for_each(|list: &mut Vec<u32>| list.sort_unstable());
         let mut order = vec![position(0)];
         let mut at = 0;
@@ -45,8 +45,8 @@ impl Tree {
 
 /// Expands a collective on one binary tree.
 ///
-/// In an all-reduce, partial sums move up. A node sends a chunk when it has the chunk of all
-/// children. Then the root sends the sums down. A broadcast only sends data down.
+/// In an all-reduce, partial sums move up. A node sends a chunk upwards when this chunk has arrived
+/// from all children. Then the root sends the sums down. A broadcast only sends data down.
 pub(super) fn expand(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,
@@ -57,8 +57,9 @@ pub(super) fn expand(
 
 /// Expands an all-reduce on two binary trees with half of the data each.
 ///
-/// The second tree is the mirror image of the first tree. For an odd n, it is the first tree moved
-/// by one position. So a rank with children in one tree has no children in the other tree.
+/// The second tree is the mirror image of the first tree. For an odd n, the second tree is the
+/// first tree moved by one position. So a rank with children in one tree has no children in the
+/// other tree.
 pub(super) fn expand_double(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,
@@ -100,7 +101,7 @@ fn up(expansion: &mut Expansion<'_>, tree: &Tree, bytes: u64) -> Result<Vec<Node
     Ok(received.swap_remove(tree.order[0] as usize))
 }
 
-/// Sends the data of the root, which waits for `sums`, to all leaves.
+/// Sends the data of the root to all leaves, after the root has received `sums`.
 fn down(
     expansion: &mut Expansion<'_>,
     tree: &Tree,

@@ -1,4 +1,4 @@
-//! Reads a schedule file.
+//! Reads and checks a schedule in CSV format.
 
 use super::{COLUMNS, DEFAULT_CLASS, ScheduleTextError};
 use crate::limits::RANKS_MAX;
@@ -12,7 +12,8 @@ use std::path::Path;
 
 /// Reads a schedule from the `content` of the file at `path`, which only messages use.
 ///
-/// `ranks` is the number of ranks that the network has. `None` accepts every rank and counts them.
+/// `ranks` is the number of ranks that the network has. With `None`, the file may use any rank, and
+/// the schedule has as many ranks as the file uses.
 ///
 /// # Errors
 /// Returns [`ScheduleTextError`] with the line and the column.
@@ -107,7 +108,7 @@ impl Header {
     }
 }
 
-/// A line of the schedule file.
+/// A line of the schedule file, with the path and the header for messages.
 struct Row<'a> {
     path: &'a Path,
     header: &'a Header,
@@ -187,7 +188,7 @@ impl Row<'_> {
         }
     }
 
-    /// Reads the collective of the row, and adds it to the builder if it is new.
+    /// Reads the collective of the row, and adds a new collective to the builder.
     fn collective<'a>(
         &'a self,
         known: &mut BTreeMap<&'a str, u32>,

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// Returns the errors of writing to `out`.
 pub fn write_schedule(out: impl Write, schedule: &Schedule) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    // The last column is empty without collectives.
+    // The last column, `collective`, is omitted if the schedule has no collectives.
     let columns = if schedule.collectives().is_empty() { COLUMNS.len() - 1 } else { COLUMNS.len() };
     writer.write_record(&COLUMNS[..columns])?;
     let parents = schedule.parents();
@@ -64,7 +64,7 @@ fn word(schedule: &Schedule, edge: Edge) -> String {
     text
 }
 
-/// Writes the exact time in nanoseconds, with three decimals unless they are zero.
+/// Formats a time exactly in nanoseconds, with three decimals unless all three are zero.
 fn nanoseconds(time: Time) -> String {
     match (time.0 / 1_000, time.0 % 1_000) {
         (whole, 0) => whole.to_string(),

@@ -10,7 +10,8 @@ use bufferlab_units::{BitRate, Time};
 /// A network of 400 Gb/s, on which a byte takes 20 ps.
 const FAST: Network = Network { latency: Time::from_us(3), rate: BitRate::gbps(400) };
 const SCALE_UP: Network = Network { latency: Time::from_ns(700), rate: BitRate::gbps(800) };
-/// Size in bytes that every number of ranks, chunks and channels in these tests divides.
+/// Size of the collectives (bytes). Every number of ranks, chunks and channels in these tests
+/// divides this size.
 const BYTES: u64 = 720_720 * 128;
 
 fn schedule(collective: &Collective<'_>) -> Schedule {
@@ -37,7 +38,7 @@ fn servers(algorithm: Algorithm, n: u32) -> Vec<u32> {
     if algorithm == Algorithm::Hierarchical { divisors.collect() } else { vec![1] }
 }
 
-/// Every collective that is defined for `n` ranks, in one chunk.
+/// Lists every collective that is defined for `n` ranks, with one chunk.
 fn every(n: u32, group: &[u32]) -> Vec<Collective<'_>> {
     let mut all = Vec::new();
     for operation in Operation::ALL {
@@ -96,7 +97,7 @@ fn groups_of_other_sizes_take_their_closed_forms_unless_a_tree_is_incomplete() {
 
 #[test]
 fn chunks_and_channels_take_their_closed_forms() {
-    // Try several latencies, so that either the rate or the latency determines each step.
+    // With several latencies, sometimes the rate and sometimes the latency determines each step.
     for latency in [Time::from_ns(50), Time::from_us(3), Time::from_ms(1)] {
         let network = Network { latency, ..FAST };
         let networks = Networks { inside: network, across: network };
@@ -124,7 +125,7 @@ fn chunks_of_a_tree_overlap() {
             let divided = Collective { chunks: 16, ..whole };
             let [slow, fast] = [whole, divided].map(|one| evaluate(&schedule(&one), networks, 1));
             assert!(fast < slow, "{algorithm} of {n}: {fast} {slow}");
-            // A rank inside a tree sends at least the sum upwards and the result to two children.
+            // A rank inside a tree sends the sum to its parent and the result to two children.
             let share = if algorithm == Algorithm::Tree { 3 * BYTES } else { 3 * BYTES / 2 };
             assert!(fast >= FAST.rate.serialization(share), "{algorithm} of {n}: {fast}");
         }

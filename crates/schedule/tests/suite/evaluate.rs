@@ -1,16 +1,16 @@
 //! Executes a schedule independently of the simulator: list scheduling on an unloaded network
 //! that never blocks.
 //!
-//! Every rank sends its transfers one at a time, in the order in which they become ready.
-//! The rank receives transfers one at a time, in the order of their first bytes.
-//! A rank has one network card inside its server, and one between servers.
+//! Every rank sends its transfers one at a time, in the order in which the transfers become ready.
+//! The rank receives transfers one at a time, in the order of their first bytes. A rank has one
+//! network card inside its server, and one between servers.
 
 use bufferlab_schedule::{Condition, Network, Networks, NodeId, Schedule, Transfer, Work};
 use bufferlab_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Events of one instant, in the order in which they are handled.
+/// Kinds of events. Events of one instant are handled in the order of this list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Finished,
@@ -99,7 +99,8 @@ impl Executor<'_> {
         if is_inside { (0, self.networks.inside) } else { (1, self.networks.across) }
     }
 
-    /// Occupies a card or processor for `length` as soon as it is free; returns the start time.
+    /// Occupies a network card or processor for `length`, from the earliest free time; returns the
+    /// start time.
     fn occupy(&mut self, what: (u32, u8, u8), now: Time, length: Time) -> Time {
         let free = self.free.entry(what).or_insert(Time::ZERO);
         let start = now.max(*free);

@@ -1,4 +1,4 @@
-//! Tests of schedules and collectives.
+//! Tests of schedules and of the expansion of collectives.
 
 mod collectives;
 mod evaluate;

@@ -13,15 +13,15 @@ use bufferlab_units::{BitRate, Time};
 #[derive(Debug)]
 pub(super) struct Cabling {
     pub(super) links: Table<LinkId, Link>,
-    /// The two links of each cable.
+    /// The two links of each cable, one per direction.
     pub(super) cables: Table<CableId, (LinkId, LinkId)>,
-    /// The link of port 0 of each switch.
+    /// Link from port 0 of each switch. The links of the switch's other ports follow in order.
     pub(super) first_links: Table<SwitchId, LinkId>,
 }
 
-/// Bytes after which a packet from a link of this rate counts as arrived,
-/// if the switch cuts through. `None` (store and forward) if a port is faster than the link,
-/// because such a port would have no more bits to send in the middle of the packet.
+/// Bytes after which a packet from a link of this rate counts as arrived, if the switch cuts
+/// through. `None` (store and forward) if a port is faster than the link: the port would run out of
+/// bits in the middle of the packet.
 fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: BitRate) -> Option<u32> {
     scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
@@ -29,7 +29,7 @@ fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: Bi
 /// Builds the links of a topology in the engine's order.
 ///
 /// # Errors
-/// If the network exceeds the engine's limits.
+/// If the network exceeds a limit of the engine.
 pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     let topology = &scenario.topology;
     check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;
@@ -53,7 +53,7 @@ pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     Ok(cabling)
 }
 
-/// The link that leads to each host.
+/// For each host, the link from its switch to the host.
 pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<HostId, LinkId> {
     let mut downlinks: Table<HostId, LinkId> = vec![LinkId(0); hosts].into();
     for (id, link) in links.entries() {
@@ -64,7 +64,7 @@ pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<Host
     downlinks
 }
 
-/// The two links of every cable, in the topology's order.
+/// Lists the two links of every cable, in the order of the topology's cables.
 fn cabling(topology: &Topology) -> Cabling {
     let mut next_port = vec![0_u16; topology.switches.len()];
     // Each switch numbers its ports in the order of its cables.

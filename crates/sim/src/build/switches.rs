@@ -68,12 +68,13 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
     Ok(SwitchNode::new(id, slices, links))
 }
 
-/// Number of a port or a queue, as the core counts them.
+/// Converts the index of a port or a queue to the core's 16-bit number.
 fn number_of(index: usize) -> u16 {
     u16::try_from(index).expect("the scenario's limit on queues was checked")
 }
 
-/// Offset of a slice's seed. It is zero for the first slice, which so draws like a single memory.
+/// Offset of a slice's seed. The offset of the first slice is zero, so this slice draws the random
+/// numbers of a single memory.
 fn mix_slice(number: usize) -> u64 {
     if number == 0 { 0 } else { mix(number as u64) }
 }

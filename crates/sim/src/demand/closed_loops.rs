@@ -1,5 +1,5 @@
-//! Feedback of closed loops: a query completes, its thread thinks and sends requests,
-//! servers answer.
+//! Closed loops: after a query is complete, its thread waits for its think time and sends requests,
+//! and servers answer.
 
 use super::queries::Query;
 use crate::ids::{HostId, PoolId, Table, ThreadId};
@@ -15,12 +15,12 @@ struct Thread {
     /// Index of the thread's workload (`of`), and number of the thread within the workload.
     of: usize,
     number: u32,
-    /// First connection pool of the thread.
+    /// Number of the first connection pool of the thread.
     pool: PoolId,
     /// Number of incomplete answers of the current query.
     missing: u32,
-    /// Requests in flight, ordered by time. Each has its arrival time at the server,
-    /// the flow that answers it, and the flow's connection pool.
+    /// Requests in flight, ordered by time. Each request has its arrival time at the server, the
+    /// flow that answers the request, and the flow's connection pool.
     requests: VecDeque<(Time, FlowSpec, PoolId)>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct ClosedLoops {
     threads: Table<ThreadId, Thread>,
     /// Thread of each query in progress, by the number of the query.
     queries: BTreeMap<u32, ThreadId>,
-    /// Number of threads that are not finished.
+    /// Number of client threads that will send another query or wait for answers.
     active: usize,
 }
 
@@ -53,7 +53,7 @@ impl ClosedLoops {
         Self { loops, threads, queries: BTreeMap::new(), active: 0 }
     }
 
-    /// A copy with the state of every loop. `None` if a loop cannot be copied.
+    /// Copies all closed loops with their state. `None` if a loop cannot be copied.
     pub(super) fn try_clone(&self) -> Option<Self> {
         Some(Self {
             loops: self.loops.iter().map(LoopTraffic::try_clone).collect::<Option<_>>()?,
@@ -63,7 +63,7 @@ impl ClosedLoops {
         })
     }
 
-    /// Whether the run has any closed loop.
+    /// Whether the scenario has a closed-loop client.
     pub(super) fn exist(&self) -> bool {
         !self.loops.is_empty()
     }
@@ -73,7 +73,7 @@ impl ClosedLoops {
         self.active == 0
     }
 
-    /// Schedules the first request of every thread.
+    /// Sets the timer for the first request of every client thread.
     pub(super) fn start(&mut self, timers: &mut Timers) {
         for (id, thread) in self.threads.entries() {
             if let Some(first) = self.loops[thread.of].queries.first(thread.number) {
@@ -122,7 +122,7 @@ impl ClosedLoops {
         Some((query.number, Query::new(closed.class, query.client, now, Some(answers))))
     }
 
-    /// Next answer to a request of the thread that has reached its server.
+    /// Returns the next flow that answers a request of the thread at its server.
     pub(super) fn next_answer(&mut self, world: &mut World, id: ThreadId) -> Option<(FlowSpec, PoolId)> {
         let requests = &mut self.threads[id].requests;
         let due = requests.front()?.0;

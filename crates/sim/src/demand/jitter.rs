@@ -25,7 +25,8 @@ pub(crate) struct Jitter {
     is_overfull: bool,
 }
 
-/// A flow with its new start, and the number of earlier draws, which decides ties.
+/// A flow with its delayed start, and the number of earlier draws, which orders flows with equal
+/// starts.
 #[derive(Clone, Debug)]
 struct Waiting(FlowSpec, u64);
 
@@ -69,15 +70,16 @@ impl Jitter {
         }
     }
 
-    /// Returns the next flow by its new start. Before it returns a flow, it
-    /// calls `note` for every flow of `source` with an earlier or equal start.
-    /// So all flows of a query are known before the first of them starts.
+    /// Returns the next flow in the order of the delayed starts. Before the function returns a
+    /// flow, it calls `note` for every flow of `source` with an earlier or equal start. So all
+    /// flows of a query are known before the query's first flow starts.
     pub(crate) fn next_flow(
         &mut self,
         source: &mut impl FlowSource,
         mut note: impl FnMut(&FlowSpec),
     ) -> Option<FlowSpec> {
-        // A head that starts later than the first waiting flow cannot overtake that flow.
+        // A next flow of the source that starts after the first waiting flow cannot start before
+        // that flow.
         while let Some(head) = &self.head
             && self.waiting.peek().is_none_or(|Reverse(first)| head.start <= first.0.start)
         {

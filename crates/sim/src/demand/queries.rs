@@ -1,11 +1,11 @@
-//! Queries: groups of flows that are complete together.
+//! Queries: groups of flows. A query is complete when all its flows are complete.
 
 use crate::host::FlowAccount;
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
 
-/// A query with flows that are not complete.
+/// A query in progress: some of its flows are not complete.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
     pub(crate) class: u16,
@@ -13,7 +13,7 @@ pub(crate) struct Query {
     pub(crate) start: Time,
     pub(crate) started: u32,
     pub(crate) finished: u32,
-    /// Number of flows of the query, if it is known before the flows start.
+    /// Number of flows of the query, if the number is known before the flows start.
     pub(crate) expected: Option<u32>,
     pub(crate) bytes: u64,
     pub(crate) last: Time,
@@ -51,7 +51,7 @@ impl Queries {
         Self { listed, ..Self::default() }
     }
 
-    /// Adds a query that a client starts.
+    /// Adds a query that a closed-loop client starts.
     pub(super) fn open(&mut self, number: u32, query: Query) {
         self.open.insert(number, query);
     }
@@ -103,7 +103,7 @@ impl Queries {
         std::mem::take(&mut self.finished)
     }
 
-    /// Queries in progress, each with its number.
+    /// Queries whose flows are not all complete, each with the query's number.
     pub(crate) fn in_progress(&self) -> impl Iterator<Item = (u32, &Query)> {
         self.open.iter().map(|(&number, query)| (number, query))
     }

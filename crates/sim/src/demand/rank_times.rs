@@ -5,12 +5,13 @@ use bufferlab_schedule::{NodeId, Schedule, Transfer, Work};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// A rank in the current execution.
+/// Times that one rank spent on computation and communication in the current execution of a
+/// schedule.
 #[derive(Clone, Copy, Debug, Default)]
 struct RankTimes {
     computations: u32,
     transfers: u32,
-    /// Time until which the sums count.
+    /// Time up to which the sums of computing and communicating are complete.
     until: Time,
     computing: Time,
     exposed: Time,
@@ -29,13 +30,13 @@ impl RankTimes {
     }
 }
 
-/// All ranks in the current execution. A rank communicates while a transfer that it sends or
-/// receives is under way, or waits for the network inside a server.
+/// All ranks in the current execution of a schedule. A rank communicates while a transfer that it
+/// sends or receives is under way, or waits for the network inside a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranks(Vec<RankTimes>);
 
 impl Ranks {
-    /// Begins an execution.
+    /// Resets the times of all ranks at the start of an execution of the schedule.
     pub(super) fn begin(&mut self, ranks: u32, now: Time) {
         self.0 = vec![RankTimes { until: now, end: now, ..RankTimes::default() }; ranks as usize];
     }
@@ -67,7 +68,8 @@ impl Ranks {
         }
     }
 
-    /// Rows of an execution of length `span`, with the numbers of schedule and iteration.
+    /// Result rows of all ranks for an execution of length `span`, with the numbers of schedule and
+    /// iteration.
     pub(super) fn rows(
         &self,
         (schedule, iteration): (u32, u32),
@@ -87,17 +89,17 @@ impl Ranks {
     }
 }
 
-/// A collective in progress.
+/// A collective operation in progress: its begin and its unfinished transfers.
 #[derive(Clone, Copy, Debug)]
 struct InProgress {
     left: u32,
     begin: Time,
 }
 
-/// Collectives of the current execution.
+/// Collective operations in the current execution of a schedule.
 #[derive(Clone, Debug)]
 pub(super) struct Collectives {
-    /// Number of transfers of every collective.
+    /// Number of transfers of every collective operation.
     transfers: Vec<u32>,
     live: BTreeMap<u32, InProgress>,
 }
@@ -115,8 +117,8 @@ impl Collectives {
         Self { transfers, live: BTreeMap::new() }
     }
 
-    /// Ends a transfer that was ready at `ready`. Returns the row of its collective after the last
-    /// transfer, with the numbers of schedule and iteration.
+    /// Ends a transfer that was ready at `ready`. After the last transfer of a collective, returns
+    /// the collective's row, with the numbers of schedule and iteration.
     pub(super) fn end(
         &mut self,
         (index, iteration): (u32, u32),

@@ -1,4 +1,4 @@
-//! Execution of schedules: a node starts when the events that it waits for have happened.
+//! Execution of schedules: a node starts when all events that the node waits for have happened.
 
 use super::rank_times::{Collectives, Ranks};
 use super::trail::{Cause, PathStep, Trail};
@@ -17,15 +17,15 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
     running: Vec<Running>,
-    /// Nodes that are ready or in progress.
+    /// Schedule nodes that are ready or in progress.
     live: BTreeMap<u32, Live>,
-    /// Events that take effect after a delay: the time, the node that waits, and the node whose
-    /// event it was (in its schedule).
+    /// Events that take effect after a delay: the time, the node that waits, and the node that
+    /// caused the event (its number in its schedule).
     delayed: BinaryHeap<Reverse<(Time, u32, Option<u32>)>>,
     rows: Rows,
 }
 
-/// Rows that are not written yet.
+/// Rows of schedule results that are not written to the sink yet.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     nodes: Vec<ScheduleRow>,
@@ -34,19 +34,19 @@ struct Rows {
     path: Vec<PathRow>,
 }
 
-/// A node that waits for no further event.
+/// A schedule node that is ready or in progress: all events that it waited for have happened.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     step: Step,
     ready: Time,
     start: Option<Time>,
-    /// Transfer or computation of the same schedule whose event was the last that this node waited
-    /// for, also through barriers.
+    /// Transfer or computation that caused the last event for which this node waited, directly or
+    /// through barriers.
     after: Option<u32>,
     flow: Option<u64>,
 }
 
-/// Step of a live node, which ends with its next timer.
+/// Current step of a live schedule node, which ends with the node's next timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The node has no unfinished parents and waits for its start time.
@@ -64,19 +64,19 @@ enum Step {
 #[derive(Clone, Debug)]
 struct Running {
     traffic: ScheduleTraffic,
-    /// Number of the first node in the sequence of all nodes.
+    /// Number of this schedule's first node in the sequence of all nodes.
     base: u32,
     iteration: u32,
     /// Start time of the schedule's current execution.
     origin: Time,
     /// Events that nodes still wait for, of nodes for which some but not all events have happened.
     waits: BTreeMap<u32, u32>,
-    /// Number of nodes that are not done.
+    /// Number of schedule nodes that are not done in this execution.
     left: usize,
     /// Busy processors by rank and lane, with the computations that wait.
     processors: BTreeMap<(u32, u8), VecDeque<u32>>,
-    /// Times at which each rank's network inside its server can send, and receive, again, with the
-    /// node that uses it until then.
+    /// For each rank's network inside its server, the times at which the network can send and
+    /// receive again. Each time has the node that uses the network up to this time.
     cards: Vec<[(Time, u32); 2]>,
     trail: Trail,
     ranks: Ranks,
@@ -111,7 +111,8 @@ impl Running {
         roots.map(|node| (node, now + schedule.start(node))).collect()
     }
 
-    /// Network inside the server of both ranks of a transfer, if there is one.
+    /// Network inside the server, if both ranks of the transfer are in one server with such a
+    /// network.
     fn scale_up(&self, transfer: Transfer) -> Option<ScaleUp> {
         let inside = self.traffic.scale_up?;
         let server = |rank: u32| rank / inside.ranks_per_server;
@@ -120,7 +121,7 @@ impl Running {
 
     /// Reserves the network inside a server for a transfer. Returns the start and the end of the
     /// transmission, and the end of the reception. Every rank sends and receives one transfer at a
-    /// time. The latency is the same for all, so that transfers are received in the order of their
+    /// time. All transfers have an equal latency, so ranks receive transfers in the order of their
     /// starts.
     fn reserve(&mut self, inside: ScaleUp, (node, transfer): (u32, Transfer), now: Time) -> [Time; 3] {
         let length = inside.rate.serialization(transfer.bytes);
@@ -140,7 +141,7 @@ impl Running {
         [start, start + length, received]
     }
 
-    /// Work of a node with this number in the sequence of all nodes.
+    /// Work of the node with this number in the sequence of all nodes.
     fn work(&self, number: u32) -> Work {
         self.traffic.schedule.work(NodeId(number - self.base))
     }
@@ -176,7 +177,7 @@ impl Running {
         (0..).zip(&path).zip(until).map(row).collect()
     }
 
-    /// Row of a node; `None` for a barrier.
+    /// Result row of a schedule node. `None` for a barrier.
     fn row(&self, index: usize, number: u32, live: &Live, end: Option<Time>) -> Option<ScheduleRow> {
         let node = NodeId(number - self.base);
         let (kind, rank, peer_rank, class, size_bytes) = match self.traffic.schedule.work(node) {
@@ -218,12 +219,12 @@ impl Schedules {
         this
     }
 
-    /// Whether the run has a schedule.
+    /// Whether the scenario has a workload that executes a schedule.
     pub(super) fn exist(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Whether every schedule has ended.
+    /// Whether all executions of every schedule have ended.
     pub(super) fn are_over(&self) -> bool {
         self.running.iter().all(|one| one.iteration == one.traffic.iterations)
     }
@@ -243,17 +244,17 @@ impl Schedules {
             self.make_ready(timers, base + node.0, at, (None, WaitedFor::Start));
         }
         if self.running[index].left == 0 {
-            // A schedule without nodes.
+            // A schedule without nodes ends at once, after all its iterations.
             self.running[index].iteration = self.running[index].traffic.iterations;
         }
     }
 
-    /// Index of the schedule of a node.
+    /// Index of the schedule that contains the node with this number.
     fn schedule_of(&self, number: u32) -> usize {
         self.running.partition_point(|one| one.base <= number) - 1
     }
 
-    /// Adds a node that may start at `at`, after the event of a node.
+    /// Makes a node ready that may start at `at`, with the event that it waited for last.
     fn make_ready(
         &mut self,
         timers: &mut Timers,
@@ -280,7 +281,7 @@ impl Schedules {
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Lets events take effect whose delay has passed.
+    /// Releases waiting nodes from events whose delay has passed.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()
@@ -299,7 +300,7 @@ impl Schedules {
         self.begin(world.timers(), index as usize, now);
     }
 
-    /// Ends a step of a node. Returns the flow that begins now.
+    /// Ends the current step of a schedule node. Returns the flow that begins now, if any.
     pub(super) fn handle_step(&mut self, world: &mut World, number: u32) -> Option<FlowSpec> {
         let (now, index) = (world.now(), self.schedule_of(number));
         let timers = world.timers();
@@ -364,7 +365,7 @@ impl Schedules {
         None
     }
 
-    /// Starts a computation at an idle processor.
+    /// Starts a computation at the idle processor of its rank.
     fn compute(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         let running = &self.running[index];
         let Work::Compute { duration, .. } = running.work(number) else {
@@ -375,7 +376,7 @@ impl Schedules {
         timers.push(now + duration, Timer::ScheduleStep(number));
     }
 
-    /// Records the start of a node: the time now, and the start, which may be later.
+    /// Records the start of a node. The start may be later than the current time.
     fn start_node(&mut self, timers: &mut Timers, index: usize, number: u32, (now, start): (Time, Time)) {
         self.live.get_mut(&number).expect("the node is live").start = Some(start);
         let running = &mut self.running[index];
@@ -442,7 +443,7 @@ impl Schedules {
         }
     }
 
-    /// Ends an execution, and sets a timer for the next one.
+    /// Ends an execution of a schedule, and sets a timer for the next execution.
     fn end_execution(&mut self, timers: &mut Timers, index: usize, now: Time) {
         let running = &mut self.running[index];
         let (numbers, span) = ((index as u32, running.iteration), Time(now.0 - running.origin.0));
@@ -454,8 +455,8 @@ impl Schedules {
         }
     }
 
-    /// Tells the nodes that wait for `event` of a live node: the time now, and the time of the
-    /// event.
+    /// Reports `event` of a live node to all nodes that wait for this event, with the time now and
+    /// the time of the event.
     fn tell(
         &mut self,
         timers: &mut Timers,
@@ -467,7 +468,7 @@ impl Schedules {
         let (schedule, base) = (Arc::clone(&running.traffic.schedule), running.base);
         let node = NodeId(number - base);
         let is_barrier = schedule.work(node) == Work::Barrier;
-        // A barrier passes on the event that opened it.
+        // A barrier reports the event that opened the barrier as the cause.
         let cause = if is_barrier { self.live[&number].after } else { Some(node.0) };
         let mut has_children = false;
         for edge in schedule.children(node).filter(|edge| edge.condition == event) {
@@ -486,7 +487,8 @@ impl Schedules {
         }
     }
 
-    /// Counts an event that `number` has waited for. After the last one, the node is ready.
+    /// Counts an event for which node `number` has waited. After the last awaited event, the node
+    /// is ready.
     fn release(&mut self, timers: &mut Timers, number: u32, now: Time, cause: Option<u32>) {
         let index = self.schedule_of(number);
         let running = &mut self.running[index];
@@ -515,7 +517,7 @@ impl Schedules {
         path.drain(..).try_for_each(|row| sink.path(&row))
     }
 
-    /// Rows of the nodes in progress.
+    /// Result rows of the schedule nodes that are in progress when the run ends.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = ScheduleRow> + '_ {
         self.live.iter().filter_map(|(&number, live)| {
             let index = self.schedule_of(number);

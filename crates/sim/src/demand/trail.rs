@@ -1,7 +1,7 @@
-//! Critical path of an execution: which node each node has waited for.
+//! Critical path of a schedule's execution: the trail records which node each node has waited for.
 //!
-//! A step stays in memory while its node is in progress, or while a step in memory refers to it.
-//! So the trail forgets a node as soon as no node in progress depends on it.
+//! A step stays in memory while its node is in progress, or while a step in memory refers to the
+//! node. So the trail forgets every node on which no node in progress depends.
 
 use bufferlab_metrics::WaitedFor;
 use bufferlab_units::Time;
@@ -17,15 +17,15 @@ pub(super) struct Cause {
     pub(super) at: Time,
 }
 
-/// A node of a critical path.
+/// A schedule node that may be on the critical path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathStep {
     pub(super) cause: Cause,
     pub(super) end: Time,
     pub(super) flow: Option<u64>,
-    /// One for a node in progress, one for the node that ended last, one for every event of the
-    /// node with a delay, one until its sender is done if a node waits for this, and one for every
-    /// step whose cause the node is.
+    /// Number of references to the step. A node in progress and the node that ended last count one
+    /// each. Every delayed event of the node counts one, and so does every step whose cause the
+    /// node is. If a node waits until the sender is done, this counts one, too.
     references: u32,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Trail {
 }
 
 impl Trail {
-    /// Adds a node that is ready.
+    /// Adds a schedule node that has just become ready, with the cause of its readiness.
     pub(super) fn add(&mut self, node: u32, cause: Cause) {
         self.retain(cause.node);
         self.steps.insert(node, PathStep { cause, end: Time::MAX, flow: None, references: 1 });
@@ -51,7 +51,7 @@ impl Trail {
         self.release(before.node);
     }
 
-    /// Ends a node, which becomes the last one.
+    /// Records the end of a schedule node, which becomes the node that ended last.
     pub(super) fn end(&mut self, node: u32, end: Time, flow: Option<u64>) {
         let step = self.steps.get_mut(&node).expect("a node in progress has a step");
         (step.end, step.flow) = (end, flow);
@@ -60,14 +60,14 @@ impl Trail {
         self.release(before);
     }
 
-    /// Keeps a step.
+    /// Adds one reference to the step of `node`, so that the step stays in memory.
     pub(super) fn retain(&mut self, node: Option<u32>) {
         if let Some(step) = node.and_then(|node| self.steps.get_mut(&node)) {
             step.references += 1;
         }
     }
 
-    /// Drops a reference to a step, and the steps that no other step refers to.
+    /// Removes a reference to a step. Removes every step that has no references left.
     pub(super) fn release(&mut self, node: Option<u32>) {
         let mut next = node;
         while let Some(node) = next
@@ -97,7 +97,7 @@ impl Trail {
         path
     }
 
-    /// Number of steps in memory.
+    /// Number of steps that the trail has in memory.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.steps.len()

@@ -1,4 +1,4 @@
-//! The two ends of a run: first flows stop arriving, then all events stop.
+//! End of a run in two steps: first no more flows arrive, then no event is left.
 
 use super::Simulation;
 use crate::SimError;

@@ -7,39 +7,39 @@ use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_core::{Counters, Tags};
 use bufferlab_units::Time;
 
-/// A switch of a run.
+/// State of one switch of a run between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchView<'a> {
     /// Name of the switch.
     pub name: &'a str,
-    /// Registry name of the policy.
+    /// Registry name of the switch's buffer policy.
     pub policy: &'a str,
-    /// Size of the memory (bytes).
+    /// Size of the switch's memory (bytes).
     pub capacity: u64,
-    /// Bytes stored in the memory.
+    /// Bytes stored in the switch's memory.
     pub occupancy: u64,
-    /// Number of ports.
+    /// Number of ports of the switch.
     pub ports: u16,
-    /// Number of queues of a port.
+    /// Number of queues of each port of the switch.
     pub queues_per_port: u16,
 }
 
-/// An egress queue of a switch.
+/// State of one egress queue of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueView {
-    /// Port of the queue.
+    /// Egress port of the queue.
     pub port: u16,
     /// Number of the queue within its port.
     pub priority: u8,
-    /// Bytes in the queue.
+    /// Length of the queue (bytes).
     pub occupancy: u64,
     /// Limit of the policy for a packet without marks (bytes), if the policy has a limit.
     pub threshold: Option<u64>,
-    /// Packets and bytes since the start of the run.
+    /// Counters of packets and bytes of the queue since the start of the run.
     pub counters: Counters,
 }
 
-/// A live flow.
+/// State of one live flow of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowView {
     /// Number of the flow, as in the table of flows.
@@ -50,32 +50,33 @@ pub struct FlowView {
     pub src: u32,
     /// Number of the receiving host.
     pub dst: u32,
-    /// Payload (bytes); [`bufferlab_workload::FlowSpec::UNLIMITED`] for a flow without a size.
+    /// Payload of the flow (bytes); [`bufferlab_workload::FlowSpec::UNLIMITED`] for a flow without
+    /// a size.
     pub size: u64,
-    /// Start of the flow.
+    /// Start time of the flow.
     pub start: Time,
-    /// Payload that has arrived (bytes).
+    /// Payload of the flow that has arrived (bytes).
     pub delivered: u64,
     /// Congestion window (segments). `None` for a flow without a window.
     pub window: Option<f64>,
-    /// Segments that are sent and not acknowledged. `None` for a flow without a window.
+    /// Number of segments that are sent and not acknowledged. `None` for a flow without a window.
     pub in_flight: Option<u32>,
-    /// Segments sent, with retransmissions.
+    /// Number of segments that the flow has sent, with retransmissions.
     pub sent: u32,
-    /// Segments sent again.
+    /// Number of retransmitted segments of the flow.
     pub retransmitted: u32,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts of the flow.
     pub timeouts: u32,
 }
 
 impl Simulation {
-    /// Number of switches.
+    /// Number of switches in the network.
     #[must_use]
     pub fn switch_count(&self) -> usize {
         self.plan.topology.switches.len()
     }
 
-    /// A switch. `None` if there is no switch of this number.
+    /// State of the switch with the number `switch`. `None` if the network has no such switch.
     #[must_use]
     pub fn switch(&self, switch: usize) -> Option<SwitchView<'_>> {
         let node = self.node(switch)?;
@@ -89,7 +90,8 @@ impl Simulation {
         })
     }
 
-    /// Queues of a switch, in the order of ports and priorities. Empty if there is no such switch.
+    /// Queues of a switch, in the order of ports and priorities. Empty if the network has no switch
+    /// of this number.
     pub fn queues(&self, switch: usize) -> impl Iterator<Item = QueueView> + '_ {
         let queues = self.node(switch).into_iter().flat_map(SwitchNode::queues);
         queues.map(|QueuePlace { slice, local, port, priority, .. }| QueueView {
@@ -101,8 +103,8 @@ impl Simulation {
         })
     }
 
-    /// Bytes that every port of a switch has begun to send since the start of the run.
-    /// Empty if there is no such switch.
+    /// Bytes that every port of a switch has begun to send since the start of the run. Empty if the
+    /// network has no switch of this number.
     pub fn sent_bytes(&self, switch: usize) -> impl Iterator<Item = u64> + '_ {
         let now = self.now();
         self.node(switch).into_iter().flat_map(move |node| {
@@ -113,7 +115,8 @@ impl Simulation {
         })
     }
 
-    /// Rates of the ports of a switch (bits per second). Empty if there is no such switch.
+    /// Rates of the ports of a switch (bits per second). Empty if the network has no switch of this
+    /// number.
     pub fn port_rates(&self, switch: usize) -> impl Iterator<Item = u64> + '_ {
         self.node(switch).into_iter().flat_map(|node| {
             let rate = |port| self.world.links()[node.first_link.at_port(port)].account.rate.0;
@@ -127,7 +130,7 @@ impl Simulation {
         &self.plan.topology.hosts
     }
 
-    /// Live flows, in the order of their slots.
+    /// Live flows, in the order of their slots in the flow tables.
     pub fn flows(&self) -> impl Iterator<Item = FlowView> + '_ {
         let flows = self.hosts.flows();
         flows.live_slots().map(move |slot| {

@@ -1,5 +1,5 @@
-//! Flow control between neighbours: the engine applies decisions of [`crate::pfc`] at the sender
-//! of a link.
+//! Priority flow control in the engine: applies decisions of [`crate::pfc`] at the sender of a
+//! link.
 
 use super::Simulation;
 use crate::SimError;
@@ -59,7 +59,8 @@ impl Simulation {
         }
     }
 
-    /// Allows the sender of a link to send packets of a priority, and starts it if a packet waits.
+    /// Allows the sender of a link to send packets of a priority again. If a packet waits, the
+    /// sender starts its transmission.
     fn go_on(&mut self, target: Target) -> Result<(), SimError> {
         self.release(target);
         match self.world.links()[target.link].from {

@@ -88,7 +88,7 @@ impl Simulation {
         self.note_packets(switch, &log);
     }
 
-    /// Applies a refusal and its `pauses`. The packet that caused the pauses is lost here.
+    /// Applies the refusal of a packet and the `pauses` that the packet caused. The packet is lost.
     fn settle_refusal(
         &mut self,
         switch: SwitchId,
@@ -137,7 +137,7 @@ impl Simulation {
         self.hosts.flow(self.world.packets()[packet].flow()).spec.class
     }
 
-    /// Explains an event, if the run requests explanations.
+    /// Explains a loss or a mark, if the run requests explanations.
     fn record_event(
         &mut self,
         event: ExplainedEvent,
@@ -153,7 +153,7 @@ impl Simulation {
         explainer.record_event(view, &self.records.classes, &context);
     }
 
-    /// Removes a packet that is lost.
+    /// Removes a lost packet from the network and counts the loss in its flow.
     pub(super) fn lose(&mut self, id: PacketId) {
         let source = self.hosts.source(self.world.packets()[id].flow().slot());
         self.at_host(source, |hosts, uplink| hosts.handle_loss(uplink, id));

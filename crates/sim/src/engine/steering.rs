@@ -1,6 +1,6 @@
-//! Changes of a run by its caller, between two steps.
+//! Changes that the caller makes to a run between two steps.
 //!
-//! A change happens at the caller's time, after all events of this instant.
+//! A change happens at the time that the caller has reached, after all events of this instant.
 
 use super::Simulation;
 use crate::SimError;
@@ -14,23 +14,24 @@ use bufferlab_workload::FlowSpec;
 /// A flow that the caller starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewFlow {
-    /// Number of the sending host.
+    /// Number of the host that sends the flow.
     pub src: u32,
-    /// Number of the receiving host.
+    /// Number of the host that receives the flow.
     pub dst: u32,
-    /// Payload (bytes), at least 1.
+    /// Payload of the flow (bytes), at least 1.
     pub size: u64,
     /// Index of the flow's class in [`Simulation::classes`]. The class selects the transport.
     pub class: u16,
 }
 
 impl Simulation {
-    /// Puts another policy in charge of a switch, or the same policy with other parameters. The
-    /// policy learns of the stored packets as if they had just been stored, and otherwise begins
-    /// without a history. A run and its copy reach the same state.
+    /// Replaces the policy of a switch by a new policy, or by the old policy with other parameters.
+    /// The new policy learns of the stored packets as new arrivals, and has no other history. A run
+    /// and its copy then reach equal states.
     ///
     /// # Errors
-    /// If there is no such switch, or the policy does not fit the switch. The run is unchanged.
+    /// If the network has no such switch, or the policy does not fit the switch. The run is
+    /// unchanged.
     pub fn set_policy(
         &mut self,
         switch: usize,
@@ -50,11 +51,11 @@ impl Simulation {
 
     /// Sets alpha of every queue of a switch, in the order of ports and priorities. The switch then
     /// has Dynamic Thresholds with these alphas ([`bufferlab_core::SteeredThreshold`]), under any
-    /// earlier policy. A chip with rounded alphas rounds them.
+    /// earlier policy. A chip that supports only certain alphas rounds each given alpha.
     ///
     /// # Errors
-    /// If there is no such switch, the switch has lossless priorities, or the number of alphas or
-    /// an alpha is wrong. The run is unchanged.
+    /// If the network has no such switch, the switch has lossless priorities, or the number of
+    /// alphas or an alpha is wrong. The run is unchanged.
     pub fn set_alphas(&mut self, switch: usize, alphas: &[f64]) -> Result<(), SimError> {
         let id = self.switch_id(switch)?;
         let (queues, given) = (self.switches[id].queues().count(), alphas.len());
@@ -108,12 +109,13 @@ impl Simulation {
         Err(SimError::Refused(message))
     }
 
-    /// Sets a cable down (`up` is false) or up from now on. A cable that is set down stays down until
-    /// it is set up. Later failures in the scenario's `down` times still take place. Returns whether
-    /// the cable changed its state.
+    /// Sets a cable down (`up` is false) or up from now on. A cable that is set down stays down
+    /// until a call sets the cable up. Later failures in the scenario's `down` times still take
+    /// place. Returns whether the cable changed its state.
     ///
     /// # Errors
-    /// If there is no such cable, or a host would be without a route that the scenario prescribes.
+    /// If the network has no such cable, or a host would be without a route that the scenario
+    /// prescribes.
     pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<bool, SimError> {
         let cables = self.plan.topology.links.len();
         if cable >= cables {

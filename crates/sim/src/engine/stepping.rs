@@ -1,8 +1,8 @@
 //! Runs that the caller advances step by step, and copies.
 //!
-//! A stepped run handles the same events in the same order as [`Simulation::run`], on one thread.
-//! The caller's clock ([`Simulation::now`]) is separate from the time of the last event. So
-//! pauses between steps leave no trace in the results.
+//! A stepped run handles all events in the order of [`Simulation::run`], on one thread. The
+//! caller's clock ([`Simulation::now`]) is separate from the time of the last event. So pauses
+//! between steps leave no trace in the results.
 
 use super::{Progress, Simulation};
 use crate::SimError;
@@ -11,7 +11,8 @@ use crate::switch::SwitchNode;
 use bufferlab_metrics::RunSink;
 use bufferlab_units::Time;
 
-/// Pause of a run: after all events until a time (included), or after a number of events.
+/// Limit at which a run pauses: after all events up to a time (included), or after a number of
+/// events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) time: Time,
@@ -19,7 +20,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Runs to the end.
+    /// No limit: the engine handles all events up to the end of the run.
     pub(crate) const NONE: Self = Self { time: Time::MAX, events: u64::MAX };
 }
 
@@ -30,26 +31,26 @@ impl Simulation {
         self.clock.max(self.world.now())
     }
 
-    /// Latest time at which the run ends.
+    /// Latest simulated time at which the run ends.
     #[must_use]
     pub fn end(&self) -> Time {
         self.plan.end
     }
 
-    /// Number of events so far.
+    /// Number of events that the run has handled so far.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Progress of the run.
+    /// Progress of the run at the time that the caller has reached.
     #[must_use]
     pub fn progress(&self) -> Progress {
         Progress { now: self.now(), ..self.progress_of_events() }
     }
 
-    /// Whether no event is left. Then only [`Self::run_while`] remains, which writes the rows of
-    /// the end.
+    /// Whether the run has no event left. The last call is then [`Self::run_while`], which writes
+    /// the rows at the end of the run.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.is_finished
@@ -74,8 +75,8 @@ impl Simulation {
         self.check_switches()
     }
 
-    /// Handles the next `count` events: an arrival at a node, a completed transmission, a timer or
-    /// the start of a flow.
+    /// Handles the next `count` events. An event is an arrival at a node, a completed transmission,
+    /// a timer or the start of a flow.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run_while`].
@@ -92,10 +93,12 @@ impl Simulation {
         self.check_switches()
     }
 
-    /// A copy of the run with the same future. The copy and this run share no state.
+    /// Copies the run. The copy continues exactly as this run would, and shares no state with this
+    /// run.
     ///
     /// # Errors
-    /// If a policy, a source of flows or a closed loop cannot be copied. The error names it.
+    /// If a policy, a source of flows or a closed loop cannot be copied. The error names the part
+    /// that cannot be copied.
     pub fn fork(&self) -> Result<Self, SimError> {
         let nodes = self.switches.iter().map(|node| self.fork_switch(node));
         let switches: Table<SwitchId, _> = nodes.collect::<Result<Vec<_>, _>>()?.into();
@@ -114,7 +117,7 @@ impl Simulation {
             part: self.part.clone(),
             ..*self
         };
-        // A rule in another language may have refused to be copied.
+        // A marking rule in another language may have no copy.
         copy.check_marking()?;
         Ok(copy)
     }

@@ -57,7 +57,7 @@ impl Simulation {
         if ports.claim(egress) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 
-    /// Settles the effects of a received packet and starts the egress port if it is idle.
+    /// Settles the effects of a received packet, and starts the egress port if the port is idle.
     #[inline(never)]
     fn settle_and_forward(
         &mut self,
@@ -119,8 +119,8 @@ impl Simulation {
         self.settle(switch)
     }
 
-    /// Sets a cable down or up. The engine computes routes again at once.
-    /// Packets on a dead link or in a queue for the link are lost.
+    /// Sets a cable down or up. The engine computes routes again at once. Packets on a failed link
+    /// or in a queue for the link are lost.
     pub(super) fn handle_link_change(&mut self, cable: CableId) -> Result<(), SimError> {
         let (now, topology) = (self.world.now(), &self.plan.topology);
         let is_down =

@@ -5,14 +5,15 @@ use super::flow_queues::TurnOrder;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
-/// Queues of a host's uplink. Their memory is unlimited, as in the artifacts,
-/// in which hosts never dropped a packet.
+/// Queues of a host's uplink. The queues have unlimited memory, as in the artifacts, in which hosts
+/// drop no packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Card {
-    /// Packets that already exist: ACKs and handshakes, and with FIFO queueing also data.
+    /// Packets that wait in first-in, first-out order: ACKs and handshakes, and with FIFO queueing
+    /// also data.
     pub(crate) queue: VecDeque<PacketId>,
-    /// First flow in the turn order of flows that can send. The NIC creates the packets of these
-    /// flows when it sends them, so a large window takes no memory.
+    /// First flow in the turn order of flows that can send. The NIC creates each packet of these
+    /// flows at the time of sending, so a large window takes no memory.
     head: FlowSlot,
     tail: FlowSlot,
     /// Bit p: the NIC must not send priority p (PFC). Bit [`Self::SHARED`]: the NIC has `shared`.
@@ -99,7 +100,7 @@ impl Card {
         self.in_burst = true;
     }
 
-    /// Removes the next flow from the turn order and returns it.
+    /// Removes the next flow from the turn order and returns the flow's slot.
     #[inline]
     pub(crate) fn next_ready(&mut self, flows: &mut Flows) -> Option<FlowSlot> {
         if self.head == FlowSlot::NONE {

@@ -1,11 +1,11 @@
 //! Assignment of messages to persistent connections.
 //!
-//! A pool contains the connections from one host to another over one transport.
-//! Each thread of a closed loop has separate pools. A connection carries one message at a time,
-//! until the message is acknowledged. A message takes an idle connection before it opens another
-//! one. It takes the most recently used connection, because its window is the most recent.
-//! Messages that may not open another connection wait in the order of their arrival. Such messages
-//! already count as flows (their FCT runs) but have sent no packet.
+//! A pool contains the connections from one host to another over one transport. Each thread of a
+//! closed loop has separate pools. A connection carries one message at a time, until the message is
+//! acknowledged. A message takes an idle connection before it opens another connection. The message
+//! prefers the most recently used connection, whose window is the most recent. Messages that may
+//! not open another connection wait in the order of their arrival. Waiting messages already count
+//! as flows (their completion time includes the wait) but have sent no packet.
 
 use super::Hosts;
 use crate::ids::{FlowSlot, HostId, PoolId, TransportId};
@@ -35,7 +35,7 @@ struct Pool {
     waiting: VecDeque<FlowSlot>,
 }
 
-/// All connection pools that have been used.
+/// All connection pools that a flow of the run has used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     pools: BTreeMap<Key, Pool>,
@@ -77,7 +77,7 @@ impl Hosts {
         let transport = &self.transports[flow.transport];
         let Some(sender) = flow.sender.tcp() else { return };
         sender.resume(&transport.tcp, idle.connection, uplink.now());
-        // A message with explicit paths keeps its paths.
+        // A message with explicit paths does not adopt the path of the connection.
         if !flow.explicit_path {
             flow.path = idle.path;
         }
@@ -111,7 +111,7 @@ impl Hosts {
         }
     }
 
-    /// Starts a message that waited for a connection.
+    /// Starts a message that waited for a connection and now has one.
     pub(crate) fn handle_connection_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let place = self.connections.due.iter().position(|(waiting, _)| *waiting == slot);
         let (_, idle) = place.and_then(|at| self.connections.due.remove(at)).expect("its turn was noted");
@@ -123,8 +123,8 @@ impl Hosts {
         self.flows.live_slots().filter(|&slot| self.flows.info(slot).is_unlimited()).collect()
     }
 
-    /// Ends a flow without a size at the end of the arrival phase.
-    /// The size of the flow becomes the number of bytes that it has sent.
+    /// Ends a flow without a size at the end of the arrival phase. The size of the flow becomes the
+    /// number of bytes that the flow has sent.
     pub(crate) fn close_unlimited(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
         let segment = self.transports[flow.transport].segment;
@@ -141,7 +141,7 @@ impl Hosts {
             self.end_sending(uplink, slot);
             self.retire_if_done(uplink, slot);
         } else {
-            // Data that waited for a complete burst is sent now.
+            // The flow now sends the data that waited for a complete burst.
             self.offer(uplink, slot);
         }
     }

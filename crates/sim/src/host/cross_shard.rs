@@ -1,9 +1,10 @@
 //! Flows with ends or packets in different parts of the network. See [`crate::shards`].
 //!
-//! The part of the source counts a flow's packets and so knows when no packet is left.
-//! Other parts write notes about packets of the flow that they lose, remove or create.
-//! The source's part counts these notes when the parts meet. So it detects the end of a flow late,
-//! but records the true time: the time of the last change that the end waited for.
+//! The part with the source counts a flow's packets and so knows when no packet is left. Other
+//! parts write notes about packets of the flow that these parts lose, remove or create. The
+//! source's part counts these notes when the parts meet. So the source's part detects the end of a
+//! flow late, but records the true time. This is the time of the last change that the end waited
+//! for.
 
 use super::{FlowAccount, Hosts};
 use crate::ids::{FlowSlot, HostId, Id, ShardId};
@@ -16,13 +17,13 @@ use bufferlab_units::Time;
 pub(crate) struct FlowNote {
     at: Moment,
     slot: FlowSlot,
-    /// Number of packets created, minus number of packets that no longer exist.
+    /// Number of the flow's packets that the part created, minus the number that the part removed.
     packets: i32,
-    /// Number of packets that the network has lost.
+    /// Number of the flow's packets that the part has lost.
     dropped: u32,
 }
 
-/// A flow that is over, as the part of its source knows it.
+/// A flow that is over, with the data that the part of its source knows.
 #[derive(Clone, Debug)]
 pub(crate) struct Retired {
     pub(crate) at: Moment,
@@ -34,7 +35,7 @@ pub(crate) struct Retired {
 #[derive(Clone, Debug)]
 pub(super) struct RemoteFlows {
     shard: Shard,
-    /// Notes for each part of the network.
+    /// Notes on flows, by the part of the network that receives the notes.
     notes: Vec<Vec<FlowNote>>,
     /// For each slot, moment of the last change that the end of the slot's flow depends on.
     changed: Vec<Moment>,
@@ -92,8 +93,8 @@ impl Hosts {
         apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
     }
 
-    /// Records a change that the end of a flow waits for. Returns whether the end is decided later,
-    /// when the parts next meet.
+    /// Records a change that the end of a flow waits for. Returns whether the parts decide about
+    /// the end later, at their next meeting.
     #[inline]
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.remote else { return false };
@@ -104,7 +105,7 @@ impl Hosts {
         true
     }
 
-    /// Notes for part number `part` of the network.
+    /// Notes on flows for the part of the network with the number `part`.
     pub(crate) fn notes(&mut self, part: usize) -> &mut Vec<FlowNote> {
         &mut self.remote.as_mut().expect("a part has notes").notes[part]
     }
@@ -145,8 +146,8 @@ impl Hosts {
         }
     }
 
-    /// Ends a flow and frees its slot. Returns the account of both ends if the flow's destination
-    /// is in this part.
+    /// Ends a flow and frees its slot. Returns the account of sender and receiver if the flow's
+    /// destination is in this part.
     pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
         let &Retired { at, slot, ref account } = retired;
         self.flows.remove(slot, at.at);

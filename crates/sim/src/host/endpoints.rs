@@ -1,9 +1,9 @@
 //! Packets that open and close a connection: SYN and SYN-ACK. Flows with full connections also send
 //! the ACK that ends the handshake, the receiver's FIN, and the ACK of that FIN.
 //!
-//! The sender's last segment carries the sender's FIN, as in ns-3. So the receiver sends its
-//! own FIN right after the ACK of that segment. A FIN acknowledges the whole flow once more.
-//! No host waits for a FIN, so a lost FIN is not repeated.
+//! The sender's last segment carries the sender's FIN, as in ns-3. So the receiver sends its own
+//! FIN right after the ACK of that segment. A FIN acknowledges the whole flow once more. No host
+//! waits for a FIN, so no host repeats a lost FIN.
 
 use super::Hosts;
 use super::flow::FlowSender;

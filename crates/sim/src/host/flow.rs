@@ -1,8 +1,8 @@
 //! Live flows: their senders, receivers and records, in three parallel tables.
 //!
-//! A slot is reused when its flow has ended. Then the sender is done,
-//! no packet of the flow is left in the network, and the flow has left its host's turn order.
-//! The slot becomes free only when the current interval is over. See [`FreeSlots`].
+//! A slot is reused when its flow has ended. A flow ends when its sender is done, the network has
+//! no packet of the flow, and the flow is in no turn order. The slot becomes free only when the
+//! current interval is over. See [`FreeSlots`].
 
 use super::slots::FreeSlots;
 use super::transport::{Control, Transport};
@@ -14,8 +14,8 @@ use bufferlab_transport::{
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// The sending end of a flow. It is an enum, so that the hot path branches instead of calling
-/// through a pointer.
+/// Sender of a flow. The type is an enum, so that the hot path branches instead of calling through
+/// a pointer.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "TCP is the common case, and a slot is reused for either")]
 pub(crate) enum FlowSender {
@@ -25,7 +25,7 @@ pub(crate) enum FlowSender {
 }
 
 impl FlowSender {
-    /// Whether [`Self::poll_transmit`] would return a segment now.
+    /// Whether the sender can send a segment now (see [`Self::poll_transmit`]).
     #[inline]
     pub(crate) fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         match self {
@@ -112,14 +112,14 @@ impl FlowSender {
     }
 }
 
-/// The receiving end of a flow.
+/// Receiver of a flow.
 #[derive(Clone, Debug)]
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
-    /// Responder of a queue pair. It is boxed so that a TCP receiver stays small.
+    /// Responder of a queue pair. The responder is boxed so that a TCP receiver stays small.
     Rdma(Box<Responder>),
-    /// Counts arrivals and sends no acknowledgements.
-    /// A paced flow sends every segment once, so the flow is complete when no segment is missing.
+    /// Receiver of an open-loop flow, which counts arrivals and sends no acknowledgements. A paced
+    /// flow sends every segment once, so the flow is complete when no segment is missing.
     Counting {
         missing: u32,
     },
@@ -138,7 +138,7 @@ pub(crate) struct SenderSlot {
     pub(crate) next_ready: FlowSlot,
     pub(crate) is_ready: bool,
     pub(crate) transport: TransportId,
-    /// Priority of the flow's first data.
+    /// Priority of the flow's first data packets.
     pub(crate) priority: u8,
     pub(crate) explicit_path: bool,
     pub(crate) src: HostId,
@@ -202,7 +202,7 @@ impl FlowInfo {
     }
 }
 
-/// The tables of all live flows.
+/// Tables of all live flows: senders, receivers and records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flows {
     pub(crate) senders: Table<FlowSlot, SenderSlot>,
@@ -218,17 +218,17 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// Number of flows that are not finished.
+    /// Number of live flows.
     pub(crate) fn live(&self) -> usize {
         self.senders.len() - self.free.len()
     }
 
-    /// Largest number of flows alive at once.
+    /// Largest number of flows that were alive at once.
     pub(crate) fn peak(&self) -> usize {
         self.peak
     }
 
-    /// Number of flows started so far.
+    /// Number of flows that the run has started so far.
     pub(crate) fn started(&self) -> u64 {
         self.started
     }
@@ -306,13 +306,13 @@ impl Flows {
         self.infos[slot].as_mut().expect("a flow is alive as long as anything is left of it")
     }
 
-    /// Frees the slot of a flow.
+    /// Removes a flow from the tables and frees its slot.
     pub(crate) fn remove(&mut self, slot: FlowSlot, now: Time) -> FlowInfo {
         self.free.leave(now, slot);
         self.infos[slot].take().expect("a flow ends once")
     }
 
-    /// Slots of live flows, in order.
+    /// Slots of all live flows, in the order of the slots.
     pub(crate) fn live_slots(&self) -> impl Iterator<Item = FlowSlot> + '_ {
         self.infos.ids().filter(|&slot| self.infos[slot].is_some())
     }
@@ -368,8 +368,8 @@ pub(crate) struct FlowAccount {
     /// Time for which an open-loop flow sends.
     pub(crate) sending: Option<Time>,
     pub(crate) completed: Option<Time>,
-    /// Whether no further packet of an open-loop flow will arrive.
-    /// If such a flow is incomplete, it has lost packets that no sender repeats.
+    /// Whether no further packet of an open-loop flow will arrive. An incomplete flow has then lost
+    /// packets that no sender repeats.
     pub(crate) is_lossy: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) marked_packets: u64,

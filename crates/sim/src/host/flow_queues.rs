@@ -1,5 +1,5 @@
-//! Separate queues for the flows at a NIC. The NIC serves them in turn, so a flow's window delays
-//! only that flow.
+//! Separate queues for the flows at a NIC. The NIC serves the queues in turn, so a flow's window
+//! delays only that flow.
 //!
 //! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet
 //! and without its drops. A flow that begins to wait gets its first turn before all other flows.
@@ -9,7 +9,7 @@
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;
 
-/// Key of a queue: its flow, and whether the queue contains the flow's ACKs.
+/// Key of a flow queue: the flow, and whether the queue contains the flow's ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueKey {
     pub(super) flow: FlowHandle,
@@ -28,7 +28,7 @@ pub(super) struct TurnOrder {
     /// Flows that have begun to wait since their last turn.
     new: VecDeque<QueueKey>,
     old: VecDeque<QueueKey>,
-    /// Packets in all queues of the NIC.
+    /// Number of packets in all flow queues of the NIC.
     pub(super) waiting: usize,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct FlowQueues {
 }
 
 impl FlowQueues {
-    /// Appends `packet` to its queue at a NIC.
+    /// Appends `packet` to the queue of its flow at a NIC.
     pub(super) fn push(&mut self, turns: &mut TurnOrder, key: QueueKey, packet: PacketId) {
         let (index, place) = (key.index(), packet.index());
         if index >= self.lines.len() {
@@ -77,7 +77,7 @@ impl FlowQueues {
         turns.waiting += 1;
     }
 
-    /// Removes the next packet in turn that is not `held` by a pause.
+    /// Removes the next packet in the turn order whose priority is not paused, as `held` reports.
     pub(super) fn pop(&mut self, turns: &mut TurnOrder, held: impl Fn(PacketId) -> bool) -> Option<PacketId> {
         if turns.waiting == 0 {
             return None;
@@ -116,7 +116,7 @@ impl FlowQueues {
             };
             let Some(packet) = line.first else {
                 list.remove(position);
-                // The host must not treat a flow that it has just served as a new flow.
+                // The host must not treat a flow as new after its first turn.
                 if from_new {
                     turns.old.push_back(key);
                 } else {

@@ -150,8 +150,8 @@ impl Hosts {
         }
     }
 
-    /// Chooses the paths of a flow's packets. Every flow draws entropy,
-    /// even if it does not use it, so that the random streams of two runs stay in step.
+    /// Chooses the paths of a flow's packets. Every flow draws a random number, even if its paths
+    /// do not need the number. So the random streams of two runs stay in step.
     fn paths(&mut self, spec: &FlowSpec) -> Paths {
         let entropy = self.streams[HostId::new(spec.src)].paths.next_u64();
         Paths {

@@ -16,7 +16,7 @@ use bufferlab_units::Time;
 const NOTIFICATION_EXTRA_BYTES: u32 = 12;
 
 impl Hosts {
-    /// Handles an arriving segment of a message.
+    /// Handles a message segment that arrives at its receiver.
     #[inline(never)]
     pub(super) fn receive_rdma_data(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId) {
         let (packet, now) = (*uplink.packet(id), uplink.now());

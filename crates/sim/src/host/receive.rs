@@ -105,7 +105,7 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// Reports a completely arrived flow.
+    /// Reports a flow whose bytes have all arrived.
     #[cold]
     pub(super) fn note_arrival(&mut self, slot: FlowSlot) {
         let spec = &self.flows.info(slot).spec;

@@ -17,7 +17,7 @@ use bufferlab_units::Time;
 const SYN_EXTRA_BYTES: u32 = 4;
 
 impl Hosts {
-    /// Makes the flow ready if it can send, and updates the flow's timers.
+    /// Adds the flow to the turn order if the flow can send, and updates the flow's timers.
     #[inline]
     pub(super) fn offer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &self.flows.senders[slot];
@@ -110,7 +110,7 @@ impl Hosts {
         }
     }
 
-    /// Sends a waiting ACK, or a packet of the next flow in turn, over the idle uplink.
+    /// Sends a waiting ACK, or a packet of the next flow in the turn order, over the idle uplink.
     #[inline]
     pub(crate) fn send(&mut self, uplink: &mut Uplink<'_>) {
         let card = &mut self.cards[uplink.host()];
@@ -134,7 +134,7 @@ impl Hosts {
         uplink.transmit(packet, more);
     }
 
-    /// Creates the packet of the next flow in turn.
+    /// Creates the next packet of the first flow in the turn order.
     #[inline]
     fn next_in_turn(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         loop {

@@ -17,9 +17,9 @@ pub(crate) const INTERVAL: Time = Time::from_us(100);
 pub(super) struct FreeSlots {
     /// Available slots. The next flow takes the last slot.
     free: Vec<FlowSlot>,
-    /// Slots freed in the current interval.
+    /// Slots that were freed in the current interval and are not available yet.
     left: Vec<FlowSlot>,
-    /// Number of the current interval.
+    /// Number of the current interval since the start of the run.
     interval: u64,
 }
 
@@ -28,7 +28,7 @@ impl FreeSlots {
     /// of the interval.
     const INTERVAL: Time = INTERVAL;
 
-    /// Number of slots without a flow.
+    /// Number of flow slots without a flow.
     pub(super) fn len(&self) -> usize {
         self.free.len() + self.left.len()
     }

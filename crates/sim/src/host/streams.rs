@@ -1,7 +1,8 @@
 //! Random draws of a host: the paths of its flows and packets, and the queues of its flows.
 //!
-//! Every host has separate streams and draws from them at its own events only. So its draws depend
-//! neither on simultaneous events of other hosts, nor on the order in which hosts are visited.
+//! Every host has separate random streams and draws numbers only at its own events. So the draws of
+//! a host depend neither on simultaneous events of other hosts, nor on the order in which hosts are
+//! visited.
 
 use bufferlab_units::RandomStream;
 

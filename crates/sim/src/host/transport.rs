@@ -1,4 +1,4 @@
-//! A transport with its settings, as hosts use it.
+//! Settings of a transport that the hosts apply to its flows.
 
 use bufferlab_core::Header;
 use bufferlab_scenario::{PersistentSpec, TelemetryScope};
@@ -17,7 +17,7 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    /// Name of the flow's control in scenarios.
+    /// Name of the congestion control in scenario files.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Window(control) | Self::QueuePair(control) => control.info().name,
@@ -43,7 +43,7 @@ pub(crate) struct Transport {
     pub(crate) persistent: Option<PersistentSpec>,
     /// Whether switches must add telemetry to the transport's data packets.
     pub(crate) wants_telemetry: bool,
-    /// Switches that the telemetry covers.
+    /// Switches that add telemetry reports to the transport's packets.
     pub(crate) telemetry: TelemetryScope,
     /// Whether switches also add telemetry to the transport's ACKs.
     pub(crate) reports_to_acks: bool,
@@ -54,10 +54,10 @@ pub(crate) struct Transport {
     pub(crate) header_bytes: u32,
     /// Header of data packets, without size, flow, marks and priority.
     pub(crate) data: Header,
-    /// Header of ACK packets, without flow.
+    /// Header of the transport's ACK packets. The flow is filled in for each ACK.
     pub(crate) ack: Header,
     pub(crate) unscheduled_bytes: u64,
-    /// Priorities of data packets. Each flow draws one of them.
+    /// Priorities of the transport's data packets. Each flow draws one of these priorities.
     pub(crate) data_priorities: Vec<u8>,
     /// Numbers of bytes after which the flow's data uses the next queue (PIAS).
     pub(crate) pias_thresholds: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Explanations of single events: the limit that decided, the largest users of the buffer,
+//! Explanations of single losses and marks: the decisive limit, the largest users of the buffer,
 //! and the verdicts of other policies.
 
 use super::View;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Number of largest users of the buffer that an explanation names, of each kind.
 const HOLDERS: usize = 5;
 
-/// Kind of event to explain.
+/// Kind of switch event that the run explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExplainedEvent {
     /// The switch refused a packet on arrival.
@@ -42,7 +42,7 @@ impl ExplainedEvent {
         }
     }
 
-    /// Whether this kind of event includes `event`.
+    /// Whether a request for this kind of event includes events of the kind `event`.
     fn covers(self, event: Self) -> bool {
         self == event || (self == Self::Loss && matches!(event, Self::Drop | Self::Eviction))
     }
@@ -62,24 +62,25 @@ impl RunSink for Explanations {
 /// Selection of the events of a run that are explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainRequest {
-    /// Kind of events that are explained.
+    /// Kind of switch events that the run explains.
     pub event: ExplainedEvent,
     /// Index of the switch whose events are explained. `None` for any switch.
     pub switch: Option<u32>,
     /// Number of the port whose events are explained. `None` for any port.
     pub port: Option<u16>,
-    /// Time before which events are not explained.
+    /// Time from which the run explains events.
     pub from: Time,
-    /// Number of matching events that are skipped first.
+    /// Number of matching events that the run skips before the first explanation.
     pub skip: u64,
-    /// Number of events that are explained.
+    /// Number of events that the run explains.
     pub count: u64,
     /// Whether the run ends after the last explained event.
     pub then_stop: bool,
 }
 
 impl ExplainRequest {
-    /// Requests the first `count` losses of the whole network. The run continues after them.
+    /// Requests explanations of the first `count` losses in the whole network. The run continues
+    /// after these losses.
     #[must_use]
     pub fn losses(count: u64) -> Self {
         let event = ExplainedEvent::Loss;
@@ -87,7 +88,7 @@ impl ExplainRequest {
     }
 }
 
-/// Collects the explanations of a run.
+/// Collects the explanations of losses and marks during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Explainer {
     request: ExplainRequest,
@@ -95,7 +96,7 @@ pub(crate) struct Explainer {
     pub(crate) found: Vec<Explanation>,
 }
 
-/// An event to explain, as the engine reports it.
+/// A drop, mark or eviction that the engine reports for an explanation.
 pub(crate) struct EventContext {
     pub(crate) event: ExplainedEvent,
     pub(crate) switch: SwitchId,
@@ -110,7 +111,8 @@ impl Explainer {
         Self { request, passed: 0, found: Vec::new() }
     }
 
-    /// Whether every requested event has been explained and the run should end after the last one.
+    /// Whether every requested event has been explained and the run should end after the last
+    /// explained event.
     pub(crate) fn is_satisfied(&self) -> bool {
         self.request.then_stop && self.found.len() as u64 >= self.request.count
     }
@@ -132,7 +134,8 @@ impl Explainer {
         }
         let packet = &view.world.packets()[context.seen.packet];
         let tags = packet.header.tags;
-        // The buffer already contains a marked packet, but the rule compared the length without it.
+        // The buffer already contains the marked packet, but the rule compared the queue length
+        // without this packet.
         let size_bytes = u64::from(context.seen.size);
         let own = if context.event == ExplainedEvent::Mark { size_bytes } else { 0 };
         let inputs = inputs(slice, queue, context.ingress);

@@ -1,4 +1,4 @@
-//! Rows of the table of links.
+//! Creates the rows of the result table of links.
 
 use super::{Records, View};
 use crate::SimError;

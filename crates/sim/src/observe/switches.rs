@@ -1,5 +1,5 @@
-//! Rows of switches: samples when they are due, and histograms, counters,
-//! delays and drops at the end.
+//! Rows of switches: samples at their times, and histograms, counters, delays and drops at the end
+//! of the run.
 
 use super::{Records, View};
 use crate::SimError;
@@ -12,8 +12,8 @@ use bufferlab_metrics::{
 use bufferlab_units::Time;
 
 impl Records {
-    /// Samples the chosen switch, and the flows if the run requests it.
-    /// Returns the time of the next sample, if any.
+    /// Samples the chosen switch, and the flows if the run requests samples of flows. Returns the
+    /// time of the next sample, if any.
     pub(crate) fn sample(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<Option<Time>, SimError> {
         let now = view.world.now();
         self.sample_switch(now, &view.switches[SwitchId(self.output.sample_switch)], sink)?;
@@ -40,8 +40,8 @@ impl Records {
         for QueuePlace { slice, local, port, priority, .. } in node.queues() {
             let (core, buffer) = (&slice.core, slice.core.buffer());
             let occupancy_bytes = buffer.queue_bytes(local);
-            // A sample has requested ports even if they are empty,
-            // and other ports only if they store packets.
+            // A sample has all queues of the requested ports. If the scenario requests no ports, a
+            // sample has all queues with packets.
             let wanted = match &self.output.sample_ports {
                 Some(ports) => ports.contains(&port),
                 None => occupancy_bytes > 0,
@@ -73,7 +73,7 @@ impl Records {
     /// Writes the tables of a switch whose histograms are closed.
     pub(crate) fn write_switch(&self, node: &SwitchNode, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let (switch, record) = (node.id.0, &node.record);
-        // The only bin of an empty queue carries no information, so it is omitted.
+        // The table omits unused ports and queues, whose only bin carries no information.
         let mut was_used = vec![false; record.ports.len()];
         for place in node.queues() {
             was_used[usize::from(place.port)] |= record.queues[usize::from(place.queue.0)].max > 0;

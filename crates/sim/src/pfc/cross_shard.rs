@@ -1,8 +1,9 @@
 //! Flow control in a part of the network. See [`crate::shards`].
 //!
-//! A pause is demanded at one end of a link and obeyed at the other end, so each end of a link has
-//! its own fields of [`PauseState`], and only the part of that end changes them. A frame crosses
-//! the border as a timer ([`World::set_far_timer`](crate::world::World::set_far_timer)).
+//! A pause is demanded at one end of a link and obeyed at the other end. So each end of a link has
+//! its own fields of [`PauseState`]. Only the part that contains an end changes the fields of this
+//! end. A frame crosses the border as a timer
+//! ([`World::set_far_timer`](crate::world::World::set_far_timer)).
 //!
 //! Parts learn the end of the run late, but pause timers also expire in an empty network: frames
 //! are repeated, pauses expire, storms end. So a part keeps a journal of an interval's changes, and
@@ -27,9 +28,9 @@ pub(super) struct Journal {
 
 #[derive(Clone, Debug)]
 enum Change {
-    /// The state at this index, before it changed.
+    /// Index of a pause state, and the state before its change.
     State(usize, PauseState),
-    /// The storm of the watchdog at this index, before it changed.
+    /// Index of a watchdog, and the watchdog's storm before its change.
     Storm(usize, Option<Box<Storm>>),
 }
 
@@ -51,12 +52,12 @@ impl Pfc {
         match timer {
             PauseTimer::Watchdog(switch) => shard.has_switch(switch),
             PauseTimer::Storm(storm) => shard.has_host(self.storms[storm].host),
-            // Only the part that needs the timer has set it.
+            // All other timers exist only in the part that needs them.
             _ => true,
         }
     }
 
-    /// Records that a timer expires.
+    /// Marks the position in the journal at which a timer expires.
     pub(crate) fn note_timer(&mut self, moment: Moment) {
         let Some(journal) = &mut self.journal else { return };
         let changes = journal.changes.len();
@@ -86,7 +87,7 @@ impl Pfc {
         journal.marks.truncate(late);
     }
 
-    /// Forgets the changes so far. They can no longer be undone.
+    /// Removes all changes from the journal. The part can then no longer undo these changes.
     pub(crate) fn clear_journal(&mut self) {
         if let Some(journal) = &mut self.journal {
             journal.marks.clear();
@@ -131,8 +132,8 @@ impl PauseState {
         self.adopt_receiver(&receiver);
     }
 
-    /// Adopts the fields that the receiver of the link changes. Both ends know the duration of
-    /// pauses and the generation of the link.
+    /// Adopts the fields that the receiver of the link changes. The duration of pauses and the
+    /// generation of the link are known at both ends of the link.
     fn adopt_receiver(&mut self, other: &Self) {
         let &Self { demanded, demanded_total, told, repeat, sent_pauses, sent_resumes, .. } = other;
         let &Self { duration, lost_packets, refresh, .. } = other;

@@ -1,10 +1,11 @@
-//! Cycles of paused links that wait for each other: their members, and when they form and end.
+//! Cycles of paused links that wait for each other: the members of each cycle, and the times at
+//! which the cycle forms and ends.
 //!
-//! A paused link waits for another link if packets from it are in a queue that the other
-//! link's pause blocks. A cycle forms when a pause takes effect, or when a packet from
-//! a paused link enters a blocked queue. The module checks both events when they happen.
-//! A cycle ends when one of its pauses ends or a watchdog intervenes.
-//! No packet leaves the queues of a cycle while all of them are blocked.
+//! A paused link waits for another link if packets from the first link are in a queue that the
+//! other link's pause blocks. A cycle forms when a pause takes effect, or when a packet from a
+//! paused link enters a blocked queue. The module checks both events when they happen. A cycle ends
+//! when one of its pauses ends or a watchdog intervenes. No packet leaves the queues of a cycle
+//! while all of them are blocked.
 
 use super::{Pfc, Target};
 use crate::ids::{LinkId, SwitchId, Table};

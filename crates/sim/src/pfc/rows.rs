@@ -1,4 +1,4 @@
-//! Rows of the tables about flow control.
+//! Creates the rows of the result tables about priority flow control.
 
 use super::cycles::PauseView;
 use super::{Pfc, Target};
@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 pub(super) struct Names {
     pub(super) sender: String,
     receiver: String,
-    /// Number of the link among the links between its two ends.
+    /// Number of this link among the parallel links between the two nodes.
     parallel: u16,
 }
 
-/// Names of all links.
+/// Lists the names of the nodes at the ends of every link.
 pub(super) fn names(topology: &Topology, links: &Table<LinkId, Link>) -> Table<LinkId, Names> {
     let name = |end: End| match end {
         End::Switch(switch, _) => topology.switches[switch.index()].clone(),

@@ -8,7 +8,7 @@ use crate::world::timers::{PauseTimer, Timer, Timers};
 use bufferlab_scenario::{FaultSpec, PfcSpec};
 use bufferlab_units::Time;
 
-/// A pause storm that is active.
+/// A pause storm that a host sends: repeated pause frames.
 #[derive(Clone, Debug)]
 pub(super) struct Storm {
     pub(super) host: HostId,
@@ -16,7 +16,7 @@ pub(super) struct Storm {
     downlink: LinkId,
     priorities: Vec<u8>,
     until: Time,
-    /// Time from which frames end the pause.
+    /// Time from which the frames of the storm end the pause instead of demanding it.
     zero_from: Time,
     interval: Time,
     /// Duration of the pause that one frame demands.
@@ -25,8 +25,9 @@ pub(super) struct Storm {
     reaction: Time,
 }
 
-/// Builds the storms of a scenario and sets the timers of their first frames. It omits
-/// priorities that are not lossless at the host's switch, because the switch ignores such frames.
+/// Builds the storms of a scenario and sets the timers of their first frames. The function omits
+/// priorities that are lossy at the host's switch, because the switch ignores pause frames of lossy
+/// priorities.
 pub(super) fn storms(
     faults: &[FaultSpec],
     specs: &Table<SwitchId, Option<PfcSpec>>,

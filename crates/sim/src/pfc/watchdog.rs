@@ -1,8 +1,9 @@
-//! PFC watchdogs of the switches: how they poll queues, and what they do in a storm.
+//! PFC watchdogs of the switches: their polls of paused queues, and their actions in a storm.
 //!
-//! [`QueueWatchdog`] decides when a storm begins and ends. The action decides what the switch
-//! does during the storm. *Drop* discards the packets of the queue, new packets for the queue,
-//! and packets of the priority from its port. *Forward* ignores pauses. *Alert* changes nothing.
+//! [`QueueWatchdog`] decides when a storm begins and ends. The watchdog's action is the reaction of
+//! the switch during the storm. *Drop* discards the packets of the queue, new packets for the
+//! queue, and packets of the priority from its port. *Forward* ignores pauses. *Alert* leaves the
+//! switch unchanged.
 
 use super::{Pfc, Target};
 use crate::ids::{SwitchId, Table};
@@ -46,7 +47,7 @@ pub(crate) struct WatchedQueue {
 }
 
 impl Pfc {
-    /// Settings of the watchdog of `switch`, if it has one.
+    /// Settings of the PFC watchdog of `switch`, if the switch has a watchdog.
     pub(crate) fn watchdog(&self, switch: SwitchId) -> Option<WatchdogSpec> {
         self.specs[switch].as_ref()?.watchdog
     }

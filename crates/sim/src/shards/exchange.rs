@@ -30,14 +30,14 @@ pub(crate) struct Mail {
     /// Telemetry that switches have added to each packet. Empty if no transport needs telemetry.
     pub(crate) reports: Vec<Reports>,
     pub(crate) notes: Vec<FlowNote>,
-    /// Timers that pause frames set, with the times at which they expire.
+    /// Timers that pause frames set in the receiving part, with their expiry times.
     pub(crate) timers: Vec<(Time, Timer)>,
 }
 
 /// Status of a part at the end of a window.
 #[derive(Debug)]
 struct Notice {
-    /// Time of the earliest event of the part, or of data that it sends to another part.
+    /// Time of the earliest event of the part, or of data from this part for another part.
     next: AtomicU64,
     /// Whether the part has failed or was interrupted. Then all parts stop.
     stops: AtomicBool,
@@ -49,13 +49,14 @@ struct Notice {
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// Number of checks before a waiting part yields its core. It adapts to the part's last waits.
+    /// Number of checks before a waiting part yields its core. The number adapts to the part's last
+    /// waits.
     patience: Patience,
     /// Number of parts that have reached the next meeting.
     arrived: AtomicUsize,
-    /// Number of meetings that are complete.
+    /// Number of meetings of all parts that are complete.
     meetings: AtomicUsize,
-    /// Whether a part has stopped and comes to no further meeting.
+    /// Whether a part has stopped and reaches no further meeting.
     broken: AtomicBool,
     /// Number of parts that sleep until a meeting is complete.
     asleep: Mutex<usize>,
@@ -67,7 +68,7 @@ pub(super) struct Exchange {
     notices: [Vec<Notice>; 2],
     /// Flows of each part that have ended in the current interval.
     retired: Vec<Mutex<Vec<Retired>>>,
-    /// Ended flows with the data of both ends, for the part that writes the results.
+    /// Ended flows with the data of sender and receiver, for the part that writes the results.
     accounts: Mutex<Vec<(Time, FlowAccount)>>,
     /// Rows of all parts, for the part that writes the results.
     rows: Mutex<Vec<OrderedRow>>,
@@ -77,8 +78,8 @@ pub(super) struct Exchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// Content of a lock, even if the lock is poisoned:
-/// a thread that panics breaks the meeting, so no other part uses the data that the thread left.
+/// Content of a lock, even if the lock is poisoned. A thread that panics breaks the meeting, so no
+/// other part uses the incomplete data of this thread.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -112,7 +113,7 @@ impl Exchange {
     /// the thread sleeps, because the late part may need this thread's core.
     ///
     /// # Errors
-    /// If a part has stopped for good.
+    /// If a part has stopped and reaches no further meeting.
     pub(super) fn meet(&self) -> Result<(), Stopped> {
         let meeting = self.meetings.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
@@ -144,7 +145,7 @@ impl Exchange {
         if has_met() { Ok(()) } else { Err(Stopped) }
     }
 
-    /// Announces that a part has stopped, so that threads which wait for it stop, too.
+    /// Announces that a part has stopped, so that threads that wait for this part stop, too.
     /// Completed meetings are not affected.
     pub(super) fn break_up(&self) {
         let _asleep = locked(&self.asleep);
@@ -160,7 +161,7 @@ impl Exchange {
 
     /// Publishes the status of a part for the other parts.
     pub(super) fn give_notice(&self, window: u64, part: ShardId, next: Time, stops: bool, hops: u64) {
-        // Relaxed stores are enough, because the meeting orders them.
+        // Relaxed stores are enough, because the next meeting orders the stores before all loads.
         let notice = &self.notices[(window & 1) as usize][usize::from(part.0)];
         notice.next.store(next.0, Ordering::Relaxed);
         notice.stops.store(stops, Ordering::Relaxed);
@@ -176,7 +177,7 @@ impl Exchange {
         (Time(next.unwrap_or(u64::MAX)), stops)
     }
 
-    /// Number of packet-hops of all parts together.
+    /// Number of packet-hops that all parts have counted up to the end of `window`.
     pub(super) fn hops(&self, window: u64) -> u64 {
         self.notices[(window & 1) as usize].iter().map(|notice| notice.hops.load(Ordering::Relaxed)).sum()
     }

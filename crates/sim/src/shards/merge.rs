@@ -1,4 +1,4 @@
-//! The end of a run in parts: one part adopts the results of all other parts.
+//! End of a run that is divided into parts: one part adopts the results of all other parts.
 
 use crate::Simulation;
 use crate::ids::{LinkId, ShardId, SwitchId};

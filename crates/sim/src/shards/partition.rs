@@ -7,7 +7,7 @@ use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A network that is divided into parts.
+/// Division of a network into parts: the part of every host and switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Partition {
     pub(crate) hosts: Table<HostId, ShardId>,
@@ -39,8 +39,8 @@ impl Shard {
 }
 
 impl Partition {
-    /// Divides the network by racks into at most `parts` parts. `None` if there is only one rack,
-    /// or if packets reach another part without delay.
+    /// Divides the network by racks into at most `parts` parts. `None` if the network has only one
+    /// rack, or if packets reach another part without delay.
     pub(crate) fn new(topology: &Topology, links: &Table<LinkId, Link>, parts: usize) -> Option<Self> {
         let rack_of = |host: HostId| match links[host.uplink()].to {
             End::Switch(switch, _) => Some(switch),
@@ -64,7 +64,7 @@ impl Partition {
         (this.lookahead > Time::ZERO).then_some(this)
     }
 
-    /// Part to which a host or switch belongs.
+    /// Number of the part to which a host or switch belongs.
     pub(crate) fn part(&self, end: End) -> ShardId {
         match end {
             End::Host(host) => self.hosts[host],
@@ -72,7 +72,7 @@ impl Partition {
         }
     }
 
-    /// Part at the far end of a link, if it is not the part at the near end.
+    /// Part at the far end of a link, if the near end belongs to another part.
     pub(crate) fn crosses(&self, link: &Link) -> Option<ShardId> {
         let to = self.part(link.to);
         (self.part(link.from) != to).then_some(to)
@@ -90,7 +90,7 @@ fn switches(
     let mut of_rack = BTreeMap::new();
     let mut before = 0;
     for (&rack, &count) in racks {
-        // The middle host of a rack decides to which part the rack belongs.
+        // The position of a rack's middle host among all hosts determines the part of the rack.
         of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
         before += count;
     }

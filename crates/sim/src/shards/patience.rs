@@ -1,12 +1,12 @@
-//! Time for which a thread spins while it waits for other threads, before it sleeps.
+//! Number of checks for which a waiting thread spins before it sleeps.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Largest number of checks before a thread sleeps. They take some 100 to 250 us,
-/// longer than most windows.
+/// Largest number of checks before a waiting thread sleeps. This number of checks takes 100 to 250
+/// us, longer than most windows.
 const MOST: u32 = 1 << 14;
-/// Smallest number of checks before a thread sleeps. They take some microseconds,
-/// less than it takes to wake a thread.
+/// Smallest number of checks before a waiting thread sleeps. This number of checks takes a few
+/// microseconds, less than the time to wake a thread.
 const LEAST: u32 = 64;
 /// After a wait that ended during spinning, the budget grows by a `GROWTH`-th part.
 const GROWTH: u32 = 8;
@@ -15,9 +15,9 @@ const CUT: u32 = 4;
 
 /// Budget of checks for a wait, adapted to the outcome of earlier waits.
 ///
-/// On idle cores other threads are seldom late, and spinning saves the time to wake up.
-/// Under other load, the other threads may have lost their cores. Then spinning keeps a core from
-/// the thread that this thread waits for.
+/// On idle cores other threads are seldom late, and spinning saves the time to wake up. If other
+/// processes load the cores, the other threads may have lost their cores. Then spinning keeps a
+/// core from the thread that this thread waits for.
 ///
 /// The budget was measured on a fat tree of 1,024 hosts, with two threads on two cores
 /// at a load of 10. A fixed budget of [`MOST`] took 11 to 18 s and 5.0 to 6.9 s of CPU.
@@ -37,7 +37,7 @@ impl Patience {
         Self { spins: AtomicU32::new(most), most }
     }
 
-    /// Number of checks before a thread sleeps.
+    /// Number of checks for which the waiting thread spins before it sleeps.
     pub(super) fn spins(&self) -> u32 {
         self.spins.load(Ordering::Relaxed)
     }
@@ -75,7 +75,7 @@ mod tests {
             patience.was_worth_it();
         }
         assert_eq!(patience.spins(), MOST);
-        // Long spinning does not pay if a third of all waits end in sleep.
+        // Long spinning costs more time than it saves if a third of all waits end in sleep.
         for _ in 0..100 {
             patience.was_worth_it();
             patience.was_worth_it();

@@ -1,7 +1,7 @@
-//! Rows that one part makes during the run and another part writes.
+//! Rows of results that one part of the network creates and another part writes.
 //!
 //! A run on one thread makes these rows in the order of its events. So each row has the place of
-//! its event, and the part that writes sorts the rows of all parts.
+//! its event in the order of events, and the writing part sorts the rows of all parts.
 
 use crate::SimError;
 use crate::world::calendar::LinkPlace;
@@ -41,7 +41,7 @@ impl OrderedRow {
     }
 }
 
-/// Sink that keeps the rows of an event.
+/// Sink that stores the rows of one event in memory, with the event's place in the order.
 #[derive(Debug)]
 pub(super) struct Keep<'a> {
     pub(super) moment: Moment,

@@ -1,4 +1,4 @@
-//! Runs the parts of a network: windows, meetings, the end.
+//! Runs the parts of a network on several threads: windows, meetings and the end of the run.
 
 use super::exchange::{Exchange, Mail, Stopped};
 use super::partition::{Partition, Shard};
@@ -17,8 +17,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Reason why a scenario needs one thread, if there is one:
-/// distant components change at one instant, or rows are written during the run.
+/// Reason why a scenario needs one thread, if any: distant components change at one instant, or the
+/// run writes rows before its end.
 fn obstacle(scenario: &Scenario) -> Option<&'static str> {
     let obstacles = [
         (scenario.tie_order != TieOrder::Fair, "simultaneous events in the order of their insertion"),
@@ -39,7 +39,7 @@ fn obstacle(scenario: &Scenario) -> Option<&'static str> {
 
 impl Simulation {
     /// Reason why this simulation of `scenario` runs on one thread with any argument of
-    /// [`Self::run_on`]. `None` if it can use several threads.
+    /// [`Self::run_on`]. `None` if the simulation can use several threads.
     #[must_use]
     pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
         let of_the_run = [
@@ -61,8 +61,8 @@ impl Simulation {
         of_the_run.or_else(|| obstacle(scenario)).or_else(in_circles).or_else(too_small)
     }
 
-    /// Runs like [`Self::run_while`], on several threads, with the same tables, byte for byte.
-    /// `scenario` must be the scenario from which this simulation was built.
+    /// Runs like [`Self::run_while`], but on several threads. The result tables are equal, byte for
+    /// byte. `scenario` must be the scenario from which this simulation was built.
     ///
     /// One thread does all the work if the network cannot be divided ([`Self::needs_one_thread`]).
     /// The number of threads is at most the number of racks.
@@ -107,7 +107,7 @@ impl Simulation {
         let end = match ending {
             Ending::Over(end) => end,
             Ending::Cut => self.plan.end,
-            // Another part stopped the run, but no part has reported a reason for it.
+            // Another part stopped the run, but no part has reported a reason for the stop.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {
@@ -198,8 +198,8 @@ impl Simulation {
         }
     }
 
-    /// Handles a rare event like a run without parts, and returns its moment.
-    /// `None` if another part counts the event.
+    /// Handles a rare event as in a run on one thread, and returns the event's moment. `None` if
+    /// another part counts the event.
     fn handle_rare_event_of_part(&mut self, rows: &mut Vec<OrderedRow>) -> Result<Option<Moment>, SimError> {
         let at = self.world.now();
         if self.world.timers().next_time() > self.world.now() {
@@ -246,7 +246,8 @@ struct Rare {
     rows: Vec<OrderedRow>,
 }
 
-/// Announces that the thread has stopped, when the thread ends for any reason.
+/// Guard that announces to the other parts that a thread has stopped, when the thread ends for any
+/// reason.
 struct Leaver<'a>(&'a Exchange);
 
 impl Drop for Leaver<'_> {
@@ -272,7 +273,7 @@ struct Clerk<'a> {
     reported: u64,
 }
 
-/// Outcome of a run in parts.
+/// Reason for the end of a run that is divided into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// The run ended at the given time, because no work was left.
@@ -289,7 +290,7 @@ struct Part<'a> {
     exchange: &'a Exchange,
     shard: Shard,
     rare: Rare,
-    /// End of the flow that ended last.
+    /// End time of the flow that ended last in this part.
     last_end: Moment,
 }
 
@@ -389,8 +390,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Ends the interval of slots that began at `start`: all parts learn which flows are over.
-    /// Returns the time at which the run ended, if it has ended.
+    /// Ends the interval of flow slots that began at `start`: all parts learn which flows are over.
+    /// Returns the end time of the run, if the run has ended.
     fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
         let Self { simulation, exchange, shard, .. } = self;
         {

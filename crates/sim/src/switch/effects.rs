@@ -1,15 +1,15 @@
-//! Effects of a switch's event on other parts of the simulation.
+//! Effects of an event at a switch on other parts of the simulation.
 //!
-//! A switch cannot reach hosts, other switches or results. It records its effects
-//! in this module's types, and the engine settles them right after the event.
-//! The buffers are reused, so that a run allocates no memory for effects.
+//! A switch cannot reach hosts, other switches or results. The switch records effects in this
+//! module's types, and the engine settles the effects right after the event. The buffers are
+//! reused, so that a run allocates no memory for effects.
 
 use super::packets::Logged;
 use crate::ids::PacketId;
 use bufferlab_core::{DropReason, IngressId, QueueId};
 use bufferlab_units::Time;
 
-/// A packet at a queue of the switch.
+/// A packet with its size and its egress queue in the switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueuedPacket {
     pub(crate) packet: PacketId,
@@ -36,15 +36,15 @@ pub(crate) struct Evicted {
     pub(crate) ingress_port: u16,
 }
 
-/// Effects of one event, so they contain at most one arrival.
+/// Effects of one event at a switch, with at most one arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     pending: bool,
     /// Arrival that the switch stored. Set only if the run explains events.
     pub(crate) stored: Option<QueuedPacket>,
-    /// Whether the switch marked the stored arrival.
+    /// Whether the switch marked the packet that it has just stored.
     pub(crate) marked: bool,
-    /// Arrival that the switch refused.
+    /// Arriving packet that the switch refused.
     pub(crate) refused: Option<Refused>,
     /// Arrival that has no route, and its ingress port.
     pub(crate) unroutable: Option<(PacketId, u16)>,
@@ -59,13 +59,13 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// Whether the event had no effects.
+    /// Whether the event had no effects outside the switch.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         !self.pending
     }
 
-    /// Removes all effects but keeps their buffers.
+    /// Removes all effects but reuses the memory of their lists.
     pub(crate) fn cleared(mut self) -> Self {
         self.evicted.clear();
         self.pauses.clear();

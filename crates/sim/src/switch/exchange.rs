@@ -1,11 +1,11 @@
-//! Copies of a switch, and other policies for a switch that is running.
+//! Copies of a switch, and changes of the policy during a run.
 
 use super::{Slice, SwitchNode};
 use bufferlab_core::{BuildError, Dispatched, ParamValue, Policy, SteeredThreshold, Weight, build_policy};
 use bufferlab_units::Time;
 
 impl SwitchNode {
-    /// A copy of the switch.
+    /// Copies the switch with its packets and policies.
     ///
     /// # Errors
     /// Returns the name of a policy that cannot be copied.
@@ -39,7 +39,8 @@ impl SwitchNode {
         self.slices().map(build).collect()
     }
 
-    /// Puts a policy in charge of every memory. `policy` has its name and its parameters.
+    /// Replaces the policy of every memory. `policy` has the name and the parameters of the new
+    /// policy.
     pub(crate) fn replace_policies(
         &mut self,
         now: Time,
@@ -53,14 +54,14 @@ impl SwitchNode {
         }
     }
 
-    /// Requests the timer of new policies. The caller has removed the timer of the old ones.
+    /// Requests the timer of the new policies. The caller has removed the timer of the old
+    /// policies.
     pub(crate) fn arm_timer(&mut self) {
         self.timer_set = self.is_timeless();
         self.want_timer();
     }
 
-    /// Sets alpha of every queue, if the switch has thresholds that are steered.
-    /// Returns false otherwise.
+    /// Sets alpha of every queue, if the policy is `SteeredThreshold`. Returns false otherwise.
     pub(crate) fn set_alphas(&mut self, alphas: &[f64]) -> bool {
         std::iter::once(&mut self.first).chain(&mut self.more).all(|slice| {
             let alphas = alphas_of(slice, alphas);
@@ -69,7 +70,7 @@ impl SwitchNode {
         })
     }
 
-    /// Puts thresholds with these alphas in charge of every memory.
+    /// Replaces the policy of every memory of the switch by Dynamic Thresholds with these alphas.
     pub(crate) fn steer(&mut self, now: Time, alphas: &[f64]) {
         let build = |slice: &Slice| {
             let policy: Box<dyn Policy> = Box::new(SteeredThreshold::new(alphas_of(slice, alphas)));
@@ -90,7 +91,8 @@ fn try_clone(slice: &Slice) -> Result<Slice, String> {
     })
 }
 
-/// Alphas of the queues of a memory, as its chip supports them. `alphas` has all queues.
+/// Alphas of the queues of one memory, rounded to alphas that the chip supports. `alphas` has the
+/// alphas of all queues of the switch.
 fn alphas_of(slice: &Slice, alphas: &[f64]) -> Vec<Weight> {
     let is_quantised = slice.core.hardware().quantised_alpha;
     let exact = |&alpha: &f64| Weight::from_f64(alpha);

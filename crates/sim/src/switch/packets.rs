@@ -1,8 +1,8 @@
 //! Log of packet events in a switch's memory, for runs that record packets.
 //!
-//! The core reports an event while it happens, when no other component can be read.
-//! The program looks up flows, limits and packet numbers when the event is settled
-//! (`observe::packets`), before any of the packets is freed.
+//! The core reports an event during its handling, when no other component is readable. The program
+//! looks up flows, limits and packet numbers when the event is settled (`observe::packets`), before
+//! any of the packets is freed.
 
 use super::record::MemoryOffset;
 use crate::ids::PacketId;
@@ -37,7 +37,8 @@ pub(crate) struct Logged {
 }
 
 impl Logged {
-    /// Log entry of `event`, if the table of packets records it. `last` is the previous entry.
+    /// Log entry of `event`, if the table of packets records it. `last` is the previous entry of
+    /// the log.
     pub(super) fn new(
         place: MemoryOffset,
         event: &SwitchEvent<'_>,
@@ -116,8 +117,8 @@ impl Logged {
         }
     }
 
-    /// Log entry of a departure, without the packet: the core does not name the packet here,
-    /// and [`super::SwitchNode`] adds it afterwards.
+    /// Log entry of a departure, without the packet: the core does not report which packet departs,
+    /// and [`super::SwitchNode`] adds the packet afterwards.
     fn departed(place: MemoryOffset, departure: &Departure, buffer: &Buffer) -> Self {
         Self {
             now: departure.now,
@@ -137,8 +138,9 @@ impl Logged {
         }
     }
 
-    /// Creates the entry of a pause or resume. `last` is the packet event that caused it, if any.
-    /// The engine looks up the bytes of the ingress queue when it settles the event.
+    /// Creates the entry of a pause or resume. `last` is the packet event that caused the pause or
+    /// resume, if any. The engine looks up the bytes of the ingress queue when the engine settles
+    /// the event.
     fn pause(
         (place, now): (MemoryOffset, Time),
         ingress: IngressId,

@@ -31,11 +31,11 @@ pub(crate) struct SwitchRecord {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueRecord {
     pub(crate) times: OccupancyTimes,
-    /// Peak length of the queue (bytes). It includes packets that bypassed the queue only at the
-    /// end of the run.
+    /// Peak length of the queue (bytes). Packets that bypassed the queue count only after the end
+    /// of the run.
     pub(crate) max: u64,
-    /// Sum of size × time in the queue over the packets that have left (byte · ps). It equals the
-    /// sum of length × time, but needs one product per packet instead of two.
+    /// Sum of size × time in the queue over the packets that have left (byte · ps). The sum equals
+    /// the integral of the queue length over time, but needs one product per packet instead of two.
     byte_time: u128,
 }
 
@@ -160,7 +160,7 @@ fn evicted(queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer)
     Evicted { queue, packet, size, reason, ingress_port }
 }
 
-/// Position of a memory in its switch.
+/// First port and first queue of a memory in its switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MemoryOffset {
     pub(super) first_port: u16,
@@ -178,7 +178,7 @@ impl Observer for SwitchRecord {
 }
 
 impl SwitchRecord {
-    /// Records an event of the memory at `place`.
+    /// Records a packet event in the memory at `place`.
     #[inline(always)] // Each caller has one kind of event, so one arm remains.
     fn record(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer, place: MemoryOffset) {
         match *event {

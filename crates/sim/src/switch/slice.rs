@@ -1,8 +1,8 @@
-//! One memory of a switch, with the ports that it serves.
+//! One memory of a switch (a slice), with the ports whose packets the memory stores.
 
 use bufferlab_core::{Dispatched, Packet, ParamValue, QueueId, Switch, SwitchShape};
 
-/// One memory of a switch, with the ports that it serves.
+/// One memory of a switch (a slice), with the ports whose packets the memory stores.
 #[derive(Debug)]
 #[repr(C)] // The core's first fields follow those of the switch.
 pub(crate) struct Slice {
@@ -32,15 +32,15 @@ impl Slice {
     }
 }
 
-/// A queue and its position in the switch.
+/// A queue with its numbers in the slice and in the whole switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueuePlace<'a> {
     pub(crate) slice: &'a Slice,
-    /// Number of the queue in the slice.
+    /// Number of the queue within its slice.
     pub(crate) local: QueueId,
-    /// Number of the queue in the switch.
+    /// Number of the queue within the whole switch.
     pub(crate) queue: QueueId,
-    /// Number of the queue's port in the switch.
+    /// Number of the queue's port within the whole switch.
     pub(crate) port: u16,
     pub(crate) priority: u8,
 }

@@ -8,11 +8,11 @@ use bufferlab_units::Time;
 /// Longest path allowed (links). The limit prevents endless routing loops.
 const LONGEST_PATH: u32 = 1_000;
 
-/// The network for a packet that never waits.
+/// The links and routes from which the module computes unloaded round-trip times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paths<'a> {
     pub(crate) links: &'a [Link],
-    /// Link of port 0 of each switch.
+    /// Link from port 0 of each switch. The links of the switch's other ports follow in order.
     pub(crate) first_links: &'a [LinkId],
     pub(crate) routes: &'a Routes,
     pub(crate) hosts: u32,
@@ -22,8 +22,8 @@ impl Paths<'_> {
     /// Longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes,
     /// along a shortest path. `None` if no host reaches another host.
     pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
-        // Hosts of one switch with the same kind of cable are alike, so one host of each
-        // kind is enough.
+        // Hosts at one switch with equal cables have equal round-trip times, so one host for each
+        // kind of cable is enough.
         let mut kinds: Vec<HostId> = Vec::new();
         for host in (0..self.hosts).map(HostId::new) {
             let alike = |&&other: &&HostId| {
@@ -31,8 +31,8 @@ impl Paths<'_> {
                 let (End::Switch(one, _), End::Switch(two, _)) = (a.to, b.to) else { return false };
                 (one, a.account.rate, a.delay) == (two, b.account.rate, b.delay)
             };
-            // The search keeps two hosts of a kind, because they may be the only pair of
-            // a single switch.
+            // The search keeps two hosts for each kind of cable, because these two hosts may be the
+            // only pair at a single switch.
             if kinds.iter().filter(alike).count() < 2 {
                 kinds.push(host);
             }
@@ -49,7 +49,8 @@ impl Paths<'_> {
         longest
     }
 
-    /// Serialization and propagation time of a packet that never waits. `None` if there is no path.
+    /// Serialization and propagation time from host to host of a packet that never waits. `None` if
+    /// no path connects the hosts.
     fn one_way(&self, src: HostId, dst: HostId, bytes: u32) -> Option<Time> {
         let mut link = &self.links[src.uplink().index()];
         let mut time = Time::ZERO;

@@ -1,5 +1,5 @@
-//! Border of a part of the network: the packets and pause frames that leave for other parts and
-//! arrive from them.
+//! Border of a part of the network: packets and pause frames that leave for other parts or arrive
+//! from other parts.
 
 use super::World;
 use crate::ids::{LinkId, PacketId, Table};
@@ -10,18 +10,18 @@ use crate::world::timers::Timer;
 use bufferlab_core::Ecn;
 use bufferlab_units::Time;
 
-/// Packets for other parts of the network.
+/// Packets and pause timers that leave this part of the network.
 #[derive(Clone, Debug)]
 pub(crate) struct Border {
     /// Number of the part to which each link leads.
     to: Table<LinkId, u8>,
-    /// Data for each other part of the network.
+    /// Outgoing packets, reports and timers, by the receiving part of the network.
     out: Vec<Out>,
     /// Earliest time at which a packet or a timer takes effect in another part.
     first: Time,
 }
 
-/// Data for one other part of the network.
+/// Outgoing packets, reports and timers for one other part of the network.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// Data for part number `part` of the network.
+    /// Outgoing packets, reports and timers for the part of the network with the number `part`.
     pub(crate) fn out(&mut self, part: usize) -> &mut Out {
         &mut self.border.as_mut().expect("a part has a border").out[part]
     }

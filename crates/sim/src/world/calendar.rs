@@ -6,12 +6,13 @@
 //!
 //! # Simultaneous events
 //!
-//! At one instant, completed transmissions are handled before deliveries, so that space freed
-//! at an instant can be used at that instant. Within a class the order is *fair and seeded*:
-//! a hash of seed, time and component number decides. So every order of any set of components is
-//! equally frequent over many instants, and no port is favoured by its number. (A number XORed with
-//! noise would not be fair: of 0, 1 and 2, it puts 2 first half of the time.) The calendar computes
-//! the hash only for ties. A scenario may select the order of insertion instead ([`Ties`]).
+//! At one instant, completed transmissions are handled before deliveries, so that space freed at an
+//! instant can be used at that instant. Within a class the order is *fair and seeded*: a hash of
+//! seed, time and component number decides. So every order of any set of components is equally
+//! frequent over many instants, and no port is favoured by its number. (A number XORed with noise
+//! would not be fair: of 0, 1 and 2, the number 2 would be first half of the time.) The calendar
+//! computes the hash only for ties. A scenario may select the order of insertion instead
+//! ([`Ties`]).
 
 use crate::ids::LinkId;
 use crate::world::ties::Ties;
@@ -27,10 +28,10 @@ const TIME_LIMIT: u64 = 1 << 44;
 /// Relative time after which the calendar moves its time base when it opens a bucket.
 const REBASE_AT: u64 = 1 << 43;
 
-/// Kind of an event of a link.
+/// Kind of a link event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A link has finished a transmission, and another packet waits for it.
+    /// A link has finished a transmission, and another packet waits for this link.
     TransmissionComplete,
     /// The first packet in a link's pipe reaches the far end.
     Delivery,
@@ -46,10 +47,10 @@ fn link_of(event: u64) -> LinkId {
     LinkId((event & ID_MASK) as u32)
 }
 
-/// The next event of the calendar.
+/// The earliest event of the calendar: its time, kind and link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Upcoming {
-    /// Time of the event. [`Time::MAX`] if there is no event.
+    /// Time of the event. [`Time::MAX`] if the calendar is empty.
     pub(crate) time: Time,
     event: u64,
 }
@@ -59,8 +60,8 @@ pub(crate) struct Upcoming {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkPlace(u8, u64);
 
-/// Storage for an event that waits in a bucket. Freed storage is reused last in,
-/// first out, so that it stays in the cache.
+/// Storage for an event that waits in a bucket. Freed storage is reused last in, first out, so that
+/// the storage stays in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
@@ -68,11 +69,11 @@ struct Waiting {
     next: u32,
 }
 
-/// Number of buckets in the ring. It is a constant, so that the compiler can omit bounds checks
-/// of masked indices.
+/// Number of buckets in the ring. The number is a constant, so that the compiler can omit bounds
+/// checks of masked indices.
 pub(crate) const BUCKETS: usize = 1 << 13;
 
-/// Index that ends a list of entries.
+/// Index that marks the end of a bucket's list of entries.
 const END: u32 = u32::MAX;
 
 /// Events of the open bucket, removed from the end. Slots beyond the end keep their old
@@ -124,30 +125,30 @@ impl Stack {
     }
 }
 
-/// Link events in the order of time.
+/// Queue of link events in the order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// Absolute time of the relative time 0.
+    /// Absolute time (ps) at which the relative time of events is 0.
     epoch: u64,
     ties: Ties,
     /// Low bits of an event that the order ignores before [`Ties`] decides.
     tie_bits: u32,
     /// Exponent of the bucket size: a bucket covers 2^`width_bits` ps.
     width_bits: u32,
-    /// Index of the first entry of each bucket.
+    /// Index of the first waiting event of each bucket.
     first: Box<[u32; BUCKETS]>,
     places: Vec<Waiting>,
-    /// Index of the first free entry.
+    /// Index of the first free storage entry for a waiting event.
     free: u32,
     /// One bit per bucket: whether the bucket contains events.
     occupied: Box<[u64; BUCKETS / 64]>,
-    /// Absolute number of the open bucket.
+    /// Number of the open bucket since the epoch (not its index in the ring).
     open: u64,
     /// Events of the open bucket, latest first.
     current: Stack,
     far: BinaryHeap<Reverse<u64>>,
-    /// First bucket that needs more work than opening: it has events in `far`,
-    /// or the time base must move.
+    /// First bucket that needs more work than opening: some of its events are in `far`, or the time
+    /// base must move.
     special: u64,
 }
 
@@ -260,7 +261,7 @@ impl Calendar {
         u32::try_from(self.places.len() - 1).expect("there are fewer than two events for each link")
     }
 
-    /// Returns the next event of the calendar.
+    /// Returns the earliest event and leaves it in the calendar.
     #[inline]
     pub(crate) fn next(&mut self) -> Upcoming {
         loop {
@@ -315,7 +316,7 @@ impl Calendar {
     fn take_list(&mut self, first: u32) {
         let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
         let (mut place, mut last, mut len) = (first, END, self.current.len);
-        // The index `END` is no valid index, so the loop ends when it reaches `END`.
+        // `END` is no valid index, so the loop ends at this value.
         while let Some(&Waiting { event, next }) = places.get(place as usize) {
             let Some(slot) = slots.get_mut(len) else {
                 self.current.len = len;
@@ -397,7 +398,7 @@ impl Calendar {
         let (time, ties) = (*first >> bits, self.ties.at((*first >> KEY_BITS) + self.epoch));
         let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
         if others.first().is_none_or(|third| third >> bits != time) {
-            // Nearly always, the group has two events.
+            // Nearly all groups of simultaneous events have two events.
             if rank(*first) < rank(*second) {
                 std::mem::swap(first, second);
             }
@@ -409,7 +410,8 @@ impl Calendar {
     }
 
     /// Next bucket to open, where `next` is the next occupied bucket of the ring. The function
-    /// moves events of that bucket from `far` to `current`, and moves the time base if that is due.
+    /// moves events of that bucket from `far` to `current`. The function also moves the time base
+    /// if the open bucket is late enough.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;
@@ -456,7 +458,7 @@ impl Calendar {
         })
     }
 
-    /// All events of the calendar.
+    /// Lists all events of the calendar, for tests.
     fn events(&self) -> Vec<u64> {
         let mut events: Vec<u64> = self.far.iter().map(|Reverse(event)| *event).collect();
         events.extend(self.current.as_slice());
@@ -471,8 +473,8 @@ impl Calendar {
         events
     }
 
-    /// Moves the calendar for an event at `time`, which is too far from the epoch after
-    /// a long silence.
+    /// Moves the calendar for an event at `time`, which is too far from the epoch after a long
+    /// period without events.
     #[cold]
     #[inline(never)]
     fn skip_to(&mut self, time: Time) {
@@ -485,8 +487,8 @@ impl Calendar {
     }
 
     /// Moves the relative time 0 to the start of the bucket that contains `base`, so that 44 bits
-    /// are always enough. It builds all buckets again. This happens every 8.8 s of simulated time
-    /// and after long silences.
+    /// are always enough. The function builds all buckets again. Moves happen every 8.8 s of
+    /// simulated time and after long periods without events.
     #[cold]
     fn rebase(&mut self, base: u64) {
         let width_bits = self.width_bits;

@@ -1,9 +1,9 @@
 //! Queue of a port's device: packets that have left the buffer, or a host's queues,
 //! but have not begun transmission.
 //!
-//! The order is fixed and the link has one rate, so the start of every packet is known when it
-//! arrives at the device. The link's pipe contains the packets with their arrival times.
-//! The device has only the start times of waiting packets.
+//! The order is fixed and the link has one rate, so the transmission start of every packet is known
+//! at its arrival at the device. The link's pipe contains the packets with their arrival times. The
+//! device stores only the start times of waiting packets.
 
 use bufferlab_units::Time;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ impl DeviceQueue {
         Self { limit: packets as usize, waiting: VecDeque::new() }
     }
 
-    /// Removes packets whose transmission has begun.
+    /// Removes packets whose transmission has begun from the device queue.
     fn settle(&mut self, now: Time) {
         while self.waiting.front().is_some_and(|&(start, _)| start <= now) {
             self.waiting.pop_front();
@@ -75,8 +75,8 @@ impl DeviceQueue {
         })
     }
 
-    /// Drops all waiting packets. Returns the end of the current transmission if a packet
-    /// waited for it.
+    /// Drops all waiting packets. Returns the end of the current transmission if a packet waited
+    /// for this transmission.
     pub(super) fn empty(&mut self, now: Time) -> Option<Time> {
         self.settle(now);
         let end = self.waiting.front().map(|&(start, _)| start);

@@ -11,21 +11,21 @@ use bufferlab_units::{BitRate, Serializer, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Host(HostId),
-    /// A switch, and the number of its port.
+    /// A switch, and the number of the switch's port.
     Switch(SwitchId, u16),
 }
 
 /// One direction of a cable. The calendar contains only the first packet of the pipe.
 ///
-/// The first cache line has all fields that a packet needs on its way. In a large network every
-/// packet uses a different link, and so waits for each cache line that it reads.
+/// The first cache line has all fields that a packet needs on its way. In a large network
+/// successive packets use different links, so each cache line of a link is a cache miss.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
     pub(crate) delay: Time,
-    /// Packets in flight, and packets in the device at the near end.
+    /// Packets in flight on the link, and packets in the device at the link's near end.
     pub(crate) pipe: Pipe,
     pub(crate) to: End,
     pub(crate) tx_packets: u64,
@@ -33,12 +33,12 @@ pub(crate) struct Link {
     /// Whether a transmission-complete event is scheduled, because packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
-    /// Whether the link has rare properties or leads to another part of the network.
-    /// Most links have neither property, so one check is enough.
+    /// Whether the link has rare properties or leads to another part of the network. For most links
+    /// the answer is no, so one check is enough.
     is_special: bool,
     /// Whether the link went down while the first packet of its pipe was in flight.
     pub(crate) head_is_lost: bool,
-    // The second cache line begins here.
+    // The second cache line of a link begins with this field.
     pub(crate) marked_packets: u64,
     pub(crate) from: End,
     /// Whether the link leads to another part of the network. Mailboxes transport its packets.
@@ -62,19 +62,19 @@ pub(crate) struct LinkAccount {
     pub(crate) lost_packets: u64,
 }
 
-/// Rare properties of a link.
+/// Properties that few links have: cut-through and a device queue.
 #[derive(Clone, Debug, Default)]
 struct Special {
     /// Bytes of a packet after which the switch at the far end forwards the packet (cut-through).
     header_bytes: Option<u32>,
-    /// Queue of the device at the near end.
+    /// Queue of the device at the near end of the link.
     device: Option<DeviceQueue>,
 }
 
 /// A packet that a link has accepted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
-    /// Time at which the packet arrives at the far end.
+    /// Time at which the packet arrives at the far end of the link.
     pub(crate) arrival: Time,
     /// Whether the packet is the only packet in flight, so that its delivery must be scheduled.
     pub(crate) alone: bool,
@@ -113,7 +113,8 @@ impl Link {
         }
     }
 
-    /// Sets the capacity of the device queue at the near end (packets). 0: no device queue.
+    /// Sets the capacity of the device queue at the near end of the link (packets). 0: no device
+    /// queue.
     pub(crate) fn set_device_queue(&mut self, packets: u32) {
         if packets > 0 {
             self.special.get_or_insert_default().device = Some(DeviceQueue::new(packets));

@@ -25,7 +25,7 @@ impl Flags {
     /// Flag: `path` contains explicit choices, one byte per branching switch,
     /// the next switch's byte lowest.
     pub(crate) const EXPLICIT_PATH: Self = Self(1 << 3);
-    /// Flag of data: switches must add telemetry.
+    /// Flag of a data packet: switches must add telemetry reports.
     pub(crate) const WANTS_TELEMETRY: Self = Self(1 << 4);
     /// Flag of data with [`Self::WANTS_TELEMETRY`]: switches report the packet's own queue,
     /// not all queues of its port.
@@ -68,7 +68,7 @@ impl Flags {
     }
 }
 
-/// A packet in the network. A data packet turns into its ACK in place.
+/// A packet in the network. The receiver changes a data packet to its ACK in the same slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// Time at which the data was sent. An ACK echoes this time.
@@ -103,22 +103,22 @@ impl Packet {
     }
 }
 
-/// A packet with the next packet of its link's pipe. It is one cache line,
-/// the only line that the packet needs on its way.
+/// A packet with the next packet of its link's pipe. The entry is one cache line, the only line
+/// that the packet needs on its way.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub(super) packet: Packet,
     /// Next packet on the link. Valid unless this packet is the last packet on the link.
     pub(super) behind: PacketId,
-    /// Arrival time of the next packet. It is stored here so that the next packet's own line
-    /// is read later.
+    /// Arrival time of the next packet in the pipe. With this copy, the next packet's own cache
+    /// line is read later.
     pub(super) behind_arrives: Time,
 }
 
 const _: () = assert!(size_of::<Slot>() == 64, "a cache line");
 
-/// All live packets.
+/// Table of all live packets of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slab {
     slots: Table<PacketId, Slot>,
@@ -158,8 +158,8 @@ impl Slab {
         self.slots.len() - self.free.len()
     }
 
-    /// Largest number of packets alive at once. It equals the number of slots,
-    /// because slots are reused before new slots are created.
+    /// Largest number of packets alive at once. The number equals the number of slots, because the
+    /// table reuses slots before it creates new slots.
     pub(crate) fn peak(&self) -> usize {
         self.slots.len()
     }

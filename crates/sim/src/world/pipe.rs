@@ -7,7 +7,7 @@ use super::packet::Slab;
 use crate::ids::PacketId;
 use bufferlab_units::Time;
 
-/// Value for the absence of a packet.
+/// Packet id that means: no packet.
 const NONE: PacketId = PacketId(u32::MAX);
 
 /// Packets in flight on a link, with their arrival times.
@@ -29,7 +29,8 @@ impl Pipe {
         self.first == NONE
     }
 
-    /// Adds a packet that arrives at `arrival`. Returns whether it is the only packet of the pipe.
+    /// Adds a packet that arrives at `arrival`. Returns whether the packet is the only packet of
+    /// the pipe.
     #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn push_back(&mut self, packets: &mut Slab, arrival: Time, packet: PacketId) -> bool {
         let last = std::mem::replace(&mut self.last, packet);
@@ -42,7 +43,7 @@ impl Pipe {
         false
     }
 
-    /// Removes the first packet, and returns it with the arrival time of the next packet, if any.
+    /// Removes and returns the first packet, with the arrival time of the next packet, if any.
     #[inline(always)] // Inlined where packets are delivered.
     pub(crate) fn pop_front(&mut self, packets: &mut Slab) -> Option<(PacketId, Option<Time>)> {
         let packet = self.first;
@@ -64,7 +65,7 @@ impl Pipe {
         std::iter::successors(first, |&packet| (packet != self.last).then(|| slab.behind(packet)))
     }
 
-    /// Removes all packets except the first, and returns them in order.
+    /// Removes all packets except the first, and returns the removed packets in order.
     pub(crate) fn keep_first(&mut self, slab: &Slab) -> Vec<PacketId> {
         let others = self.packets(slab).skip(1).collect();
         self.last = self.first;
@@ -98,11 +99,11 @@ mod tests {
     fn a_pipe_does_what_a_queue_of_the_standard_library_does() {
         let mut stream = RandomStream::new(9, "pipe", 0);
         let mut slab = Slab::default();
-        // Two pipes use one table of packets, so that their slots are mixed.
+        // Two pipes use one table of packets, so that the slots of both pipes are mixed.
         let mut pipes = [(); 2].map(|()| (Pipe::default(), VecDeque::new()));
         let mut longest = 0;
         for number in 0..20_000_u64 {
-            // Pipes fill and empty in alternating phases.
+            // Phases in which the pipes fill alternate with phases in which they empty.
             let fills = (number / 2_000) % 2 == 0;
             let (pipe, queue) = &mut pipes[stream.below(2) as usize];
             match stream.below(40) {

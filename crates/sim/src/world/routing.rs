@@ -1,10 +1,10 @@
-//! Shortest paths, and routes that the scenario prescribes instead.
-//! The module finds the egress ports for every switch and destination host.
+//! Shortest paths, and prescribed routes that replace shortest paths. The module finds the egress
+//! ports for every switch and destination host.
 //!
-//! All hosts of one switch are reached over the same ports from every other switch.
-//! So the table has an entry per switch and *destination*: all hosts of a switch that the same
-//! prescribed routes concern. A table by host would have forty times as many entries in a network
-//! of 10,000 hosts, and forwarding would wait for its cache misses.
+//! Every other switch reaches all hosts of one switch over equal ports. So the table has an entry
+//! per switch and *destination*: all hosts of a switch to which equal prescribed routes apply. A
+//! table by host would have forty times as many entries in a network of 10,000 hosts, and
+//! forwarding would wait for cache misses.
 
 mod circles;
 
@@ -23,9 +23,9 @@ const OWN: u32 = GROUP - 2;
 /// Next hops of all switches to all destinations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
-    /// Number of destinations in the table.
+    /// Number of destinations in the route table.
     destinations: usize,
-    /// Destination to which each host belongs.
+    /// Number of the destination (group of hosts) to which each host belongs.
     destination: Vec<u32>,
     /// Switch port to which each host is attached.
     own_port: Vec<u16>,
@@ -35,7 +35,8 @@ pub(crate) struct Routes {
     /// Groups of equal next hops: (first index in `ports`, number of ports).
     groups: Vec<(u32, u32)>,
     ports: Vec<u16>,
-    /// Salt of each switch. It decorrelates the choices of successive switches.
+    /// Salt of each switch for the hash of multipath choices. The salt decorrelates the choices of
+    /// successive switches.
     salt: Vec<u64>,
     /// Switch of each host and the delay of the host's cable, for base round-trip times.
     attachment: Vec<Option<(u32, Time)>>,
@@ -47,7 +48,7 @@ pub(crate) struct Routes {
     delay: Vec<Time>,
 }
 
-/// Neighbour of a switch, as the computation of routes needs it.
+/// Neighbour of a switch: an input of the computation of routes.
 #[derive(Clone, Copy, Debug)]
 struct Neighbour {
     port: u16,
@@ -178,7 +179,7 @@ impl Routes {
         hosts.sort_unstable();
         hosts.dedup();
         for host in hosts {
-            // The search is depth-first. A switch is done when every switch behind it is done.
+            // The search is depth-first. A switch is done when all its next hops are done.
             let mut done = vec![false; peers.len()];
             for start in 0..peers.len() as u32 {
                 let mut path = vec![start];
@@ -269,7 +270,7 @@ impl Routes {
         self.table[switch * self.destinations + self.destination[host] as usize]
     }
 
-    /// Twice the propagation delay between two hosts. Zero if there is no path.
+    /// Twice the propagation delay between two hosts. Zero if no path connects the hosts.
     pub(crate) fn base_rtt(&self, src: HostId, dst: HostId) -> Time {
         let (Some((a, up)), Some((b, down))) = (self.attachment[src.index()], self.attachment[dst.index()])
         else {

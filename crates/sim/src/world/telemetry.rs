@@ -1,8 +1,9 @@
-//! In-band network telemetry: reports of switches to packets whose transport requests them.
+//! In-band network telemetry: reports of switches to packets whose transport requests reports.
 //!
-//! Reports are in a table beside the packets, with a row per packet slot. So a packet stays small,
-//! and runs without telemetry have no table. When data turns into its ACK in place, the reports of
-//! the data stay with the ACK. The ACK can collect more reports if its transport needs them.
+//! Reports are in a separate table with a row per packet slot. So the packet table stays small, and
+//! runs without telemetry have no table. An ACK reuses the slot of its data packet, so the reports
+//! of the data packet stay with the ACK. The ACK can collect more reports if its transport needs
+//! them.
 
 use crate::ids::{Id, PacketId};
 use bufferlab_scenario::TelemetryScope;

@@ -1,8 +1,8 @@
 //! Order of simultaneous events in the calendar.
 //!
-//! The fair order of two events depends only on the instant and on their links, so every part of
-//! the network can compute it alone. The order of insertion needs a count of all transmissions of
-//! the network, because the simulators that it imitates have one event queue.
+//! The fair order of two events depends only on the instant and on their links. So every part of
+//! the network can compute this order alone. The order of insertion needs a count of all
+//! transmissions of the network, because the imitated simulators have one event queue.
 
 use super::calendar::Kind;
 use crate::ids::LinkId;
@@ -10,7 +10,7 @@ use bufferlab_scenario::TieOrder;
 use bufferlab_units::mix;
 use std::collections::VecDeque;
 
-/// The order of simultaneous events.
+/// Rule for the order of simultaneous events in the calendar.
 #[derive(Clone, Debug)]
 pub(crate) struct Ties {
     seed: u64,
@@ -65,22 +65,22 @@ impl Ties {
         }
     }
 
-    /// Removes the records of all packets on a link except the first,
-    /// because these packets are lost.
+    /// Removes the transmission numbers of all packets on a link except the first packet, because
+    /// the other packets are lost.
     pub(crate) fn keep_first(&mut self, link: LinkId) {
         if let Some(sequences) = &mut self.sequences {
             sequences.arriving[link.0 as usize].truncate(1);
         }
     }
 
-    /// Order of the events at the instant `instant`.
+    /// Order of the simultaneous events at the time `instant`.
     #[inline]
     pub(crate) fn at(&self, instant: u64) -> Instant<'_> {
         Instant { hash: mix(instant ^ self.seed), sequences: self.sequences.as_deref() }
     }
 }
 
-/// Order of the events at one instant.
+/// Order of the simultaneous events at one instant.
 pub(crate) struct Instant<'a> {
     hash: u64,
     sequences: Option<&'a Sequences>,
@@ -90,10 +90,10 @@ impl Instant<'_> {
     /// Rank of an event: the event with the smaller rank is handled first,
     /// and no two events of a kind have equal ranks.
     ///
-    /// In the fair order, the rank is a hash, which is a bijection of the link's number.
-    /// In the order of insertion, the rank is the start of the packet's transmission,
-    /// and the end of a transmission is before the arrival. A simulator with one event queue
-    /// schedules events so and handles the events of one instant in the order of insertion.
+    /// In the fair order, the rank is a hash, which is a bijection of the link's number. In the
+    /// order of insertion, the rank is the start of the packet's transmission, and the end of a
+    /// transmission is before the arrival. Simulators with one event queue schedule both events at
+    /// the start of a transmission and handle simultaneous events in the order of insertion.
     #[inline]
     pub(crate) fn rank(&self, kind: Kind, link: LinkId) -> u64 {
         match &self.sequences {

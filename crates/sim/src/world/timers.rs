@@ -10,9 +10,9 @@ use std::collections::BinaryHeap;
 /// Purpose of a timer. Timers of one instant expire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A cable goes down, or is up again.
+    /// A cable fails or is repaired.
     LinkChange(CableId),
-    /// A timer of priority flow control.
+    /// A timer of priority flow control, such as the expiry of a pause.
     Pause(PauseTimer),
     /// A timer of a switch's policy.
     Policy(SwitchId),
@@ -28,27 +28,27 @@ pub(crate) enum Timer {
     Ask(ThreadId),
     /// A request of a closed-loop thread reaches its servers.
     Request(ThreadId),
-    /// Events of schedules take effect after a delay.
+    /// A delayed event of a schedule takes effect.
     ScheduleRelease,
     /// A node has become ready, or its current step is over: its number among the nodes of all
     /// schedules.
     ScheduleStep(u32),
     /// The next execution of the given schedule begins.
     ScheduleBegin(u32),
-    /// The arrival phase ends.
+    /// The arrival phase ends: no more flows arrive.
     PhaseEnd,
     /// The run takes a sample of the chosen switch.
     Sample,
 }
 
-/// A timer of priority flow control.
+/// Purpose of a timer of priority flow control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PauseTimer {
-    /// A neighbour obeys a pause frame.
+    /// The sender of a link begins to obey a pause frame.
     Obeyed(PauseKey),
-    /// A neighbour obeys a resume frame.
+    /// The sender of a link begins to obey a resume frame.
     ResumeObeyed(PauseKey),
-    /// A pause expires unless it was repeated.
+    /// A pause expires, unless its receiver has repeated the pause.
     Expiry(PauseKey),
     /// A receiver repeats a pause unless the pause was withdrawn.
     Refresh(PauseKey),
@@ -70,7 +70,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// The moment before all events of a run.
+    /// Position before all events of a run in the order of events.
     pub(crate) const ZERO: Self = Self { at: Time::ZERO, timer: None };
 }
 
@@ -80,7 +80,8 @@ const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two wor
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,
-    /// Time of the first timer. It is cached because the engine reads it before every event.
+    /// Expiry time of the first timer. The time is cached because the engine reads it before every
+    /// event.
     next: Time,
 }
 
@@ -97,13 +98,13 @@ impl Timers {
         self.heap.push(Reverse((time, timer)));
     }
 
-    /// Time of the first timer. [`Time::MAX`] if there is no timer.
+    /// Expiry time of the first timer. [`Time::MAX`] if no timer is set.
     #[inline]
     pub(crate) fn next_time(&self) -> Time {
         self.next
     }
 
-    /// Removes all timers of this kind and component.
+    /// Removes all timers that are equal to `timer` in kind and component.
     pub(crate) fn remove(&mut self, timer: Timer) {
         self.heap.retain(|Reverse((_, other))| *other != timer);
         self.next = self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time);

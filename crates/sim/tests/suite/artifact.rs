@@ -135,7 +135,7 @@ fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
     assert_eq!((short.0, full.0), (8, 14));
     // The ACK of 54 B leaves before the data.
     assert_eq!(full.1 - short.1, 43);
-    // Without a handshake only FIN and its ACK remain. They delay no data.
+    // Without a handshake only FIN and its ACK remain. These two packets delay no data.
     let (bare, closed) =
         (one_segment("handshake = false"), one_segment("handshake = false\nfull_connection = true"));
     assert_eq!((bare.0, closed.0, bare.1), (4, 8, closed.1));

@@ -1,8 +1,8 @@
 //! Claims of TDT (ToN 2022), Figures 9 to 11, about random traffic,
 //! tested on the shipped scenarios.
 //!
-//! If the paper is ambiguous, the tests run both readings:
-//! the spread of burst lengths (section VI-B), and the quantity that "9:1" counts (section VI-C).
+//! If the paper is ambiguous, the tests run both interpretations: the spread of burst lengths
+//! (section VI-B), and the quantity that "9:1" counts (section VI-C).
 
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_findings};
@@ -14,7 +14,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Results of a run that the claims need.
+/// Results of a run that the tests of TDT's claims need.
 #[derive(Debug, Default)]
 struct Run {
     classes: Vec<String>,
@@ -135,7 +135,7 @@ fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
 }
 
 fn policy(name: &str) -> String {
-    // The scenario gives dt the paper's alpha. For other policies alpha is 1 unless it is set.
+    // The scenario gives dt the paper's alpha. For other policies the default of alpha is 1.
     if name == "dt" {
         "{ name = \"dt\", alpha = 1.0 }".to_owned()
     } else {

@@ -1,8 +1,8 @@
 //! Tests of the simulator against closed forms and Markov chains from the literature.
 //!
-//! A packet leaves the buffer when its transmission starts.
-//! So the packet in service occupies no place, and K counts waiting places.
-//! Every form is given with its source and the tolerance of a finite run.
+//! A packet leaves the buffer when its transmission starts. So the packet in service occupies no
+//! place, and K counts waiting places. Every closed form has its source and the tolerance of a
+//! finite run.
 
 use crate::support::{Lab, Rows, flow, run_fast, star};
 use bufferlab_units::{RandomStream, Time};

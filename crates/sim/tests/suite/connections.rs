@@ -10,7 +10,7 @@ const SEGMENT: u64 = 1_400;
 const FULL: u64 = 1_454;
 const ACK: u64 = 54;
 
-/// Time of a single packet over two hops of equal rate (ps).
+/// Delivery time of a single packet over two hops of equal rate (ps).
 fn alone(bytes: u64) -> u64 {
     2 * (RATE.serialization(bytes).0 + DELAY.0)
 }
@@ -20,7 +20,7 @@ fn train(count: u64) -> u64 {
     (count - 1) * RATE.serialization(FULL).0 + alone(FULL)
 }
 
-/// Time of slow start from ten segments (ps).
+/// Time of slow start with an initial window of ten segments, for `count` segments (ps).
 fn slow_start(count: u64) -> u64 {
     let (mut start, mut left, mut round) = (0, count, 10);
     while left > round {
@@ -148,8 +148,8 @@ fn a_flow_without_a_size_sends_until_arrivals_end() {
     assert!(rows.all_finished());
     let (short, long) = (rows.flow(0), rows.flow(1));
     assert_eq!(short.size_bytes, 1_000_000);
-    // The flow ends one propagation delay after the end of the arrival phase,
-    // with the bytes that it sent by then.
+    // The flow ends one propagation delay after the end of the arrival phase, with the bytes that
+    // it sent during this phase.
     let end = long.start_ns + long.fct_ns.expect("finished");
     assert!((20_000_000..21_100_000).contains(&end), "{end}");
     assert_eq!(long.size_bytes, long.sent_packets * SEGMENT);

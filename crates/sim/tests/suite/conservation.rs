@@ -7,7 +7,7 @@ use bufferlab_scenario::{Multipath, Scenario};
 use bufferlab_units::RandomStream;
 use std::collections::BTreeMap;
 
-/// Bits of a full segment with its headers.
+/// Size of a full TCP segment with its headers (bits).
 const LARGEST_FRAME_BITS: f64 = 8.0 * 1_454.0;
 
 /// Generator of random scenarios.
@@ -130,8 +130,9 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
             !rows.queries.is_empty() && rows.flows.iter().any(|flow| flow.query_id.is_none()),
             "{name} has traffic"
         );
-        // Policies for equal delays give a slow port a share of the space by its rate, which is
-        // less than a packet in a tiny buffer. The run has still verified every event.
+        // Policies for equal delays give each port space in proportion to its rate. In a tiny
+        // buffer, the space of a slow port is less than a packet. The run has still verified every
+        // event.
         if !rows.all_finished() && scenario.switches.iter().any(|switch| switch.policy == "bshare-like") {
             continue;
         }
@@ -214,7 +215,7 @@ fn check_losses(name: &str, rows: &Rows) {
 }
 
 /// Checks, per port and for the whole network, that every packet that enters a switch leaves the
-/// switch or is lost in it.
+/// switch or is lost in the switch.
 fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     let hops: u64 = rows.links.iter().map(|link| link.tx_packets).sum();
     assert_eq!(hops, rows.totals.packet_hops, "{name}");
@@ -273,7 +274,8 @@ fn check_histograms(name: &str, rows: &Rows) {
         assert!(last.from_bytes <= rows.totals.buffer_bytes[switch as usize], "{name}: {last:?}");
         if let (Scope::Queue, Some(port), Some(priority)) = (scope, port, priority) {
             let queue = rows.queue(switch, port, priority);
-            // A longer queue may exist for zero time, so that no bin shows it.
+            // The queue may be longer for zero time, and no histogram bin shows a length of zero
+            // duration.
             assert!(queue.max_bytes >= last.from_bytes, "{name}: {queue:?}, {last:?}");
             let weigh = |edge: fn(&&bufferlab_metrics::HistogramRow) -> u64| -> f64 {
                 let sum: f64 = bins.iter().map(|bin| edge(bin) as f64 * bin.time_ns as f64).sum();

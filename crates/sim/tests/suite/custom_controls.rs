@@ -16,7 +16,7 @@ const SEGMENT: u64 = 1_400;
 const FULL: u64 = 1_454;
 const ACK: u64 = 54;
 
-/// Control that keeps a constant window (segments).
+/// Congestion control that keeps a constant window (segments).
 #[derive(Clone, Debug)]
 struct Fixed {
     window: f64,
@@ -77,7 +77,7 @@ fn an_own_control_is_named_in_a_scenario_and_its_parameter_is_heard() {
     assert_eq!(fct("{ name = \"own-fixed\", window = 3 }", 6), expected);
 }
 
-/// A control that fails at the n-th ACK.
+/// A congestion control that fails at the n-th ACK.
 #[derive(Clone, Debug)]
 struct Fragile {
     acks: u64,

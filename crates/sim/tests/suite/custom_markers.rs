@@ -95,7 +95,7 @@ fn an_own_rule_may_refuse_the_switch_and_the_place_is_shown() {
     assert!(error.contains("nobody waits for so long: the whole buffer drains in less"), "{error}");
 }
 
-/// A rule that fails at its third packet.
+/// A marking rule that fails at its third packet.
 #[derive(Clone, Debug, Default)]
 struct Fragile {
     asked: u32,

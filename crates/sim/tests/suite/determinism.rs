@@ -43,7 +43,7 @@ fn another_seed_gives_other_rows() {
     assert_ne!(one.totals.packet_hops, other.totals.packet_hops);
 }
 
-/// Flows that arrived, without their results.
+/// Rows of all flows that arrived, with the results of the flows removed.
 fn arrivals(rows: &Rows) -> Vec<FlowRow> {
     let arrival = |flow: &&FlowRow| FlowRow {
         flow_id: flow.flow_id,

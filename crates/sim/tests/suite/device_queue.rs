@@ -1,12 +1,12 @@
-//! Tests of device queues behind the buffer: the packets that they take from the buffer, their
-//! sending order, and that they lose no packet.
+//! Tests of device queues behind the buffer: the packets that a device takes from the buffer, their
+//! sending order, and the absence of losses.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// Results of two hosts that each send 60 packets of 1000 B to a port of 10 Gb/s,
-/// as fast as they can. The port has a buffer of 30 packets.
+/// Results of two hosts that each send 60 packets of 1000 B at full rate to a port of 10 Gb/s. The
+/// port has a buffer of 30 packets.
 fn burst(device_queue: u32) -> Rows {
     let switch = format!(
         "buffer = \"30 KB\"\npolicy = \"cs\"\nqueues_per_port = 2\nhardware = {{ device_queue = {device_queue} }}"
@@ -38,8 +38,8 @@ fn what_a_device_holds_is_in_no_account() {
         run(&lab.flows(vec![flow(0, 2, 20 * 960, Time::ZERO), flow(1, 2, 20 * 960, Time::ZERO)]))
     };
     let (without, some, all) = (twenty_each(0), twenty_each(5), twenty_each(100));
-    // Nineteen or twenty packets wait. The device takes five of them, or all of them.
-    // If the device takes all packets, each packet is in the buffer for zero time.
+    // Nineteen or twenty packets wait. The device takes five of these packets, or all. If the
+    // device takes all packets, each packet is in the buffer for zero time.
     assert_eq!(longest(&without), longest(&some) + 5_000);
     assert!(longest(&all) <= 1_000, "{}", longest(&all));
     let ends = |rows: &Rows| rows.flows.iter().map(|flow| flow.fct_ns).max();
@@ -63,7 +63,8 @@ fn urgent_behind(device_queue: u32) -> u64 {
 
 #[test]
 fn a_device_does_not_know_priorities() {
-    // The delay is two links of 1 us and 0.8 us each, and at most the rest of one packet.
+    // The delay is 1 us and 0.8 us for each of two links, and at most the rest of one packet in
+    // transmission.
     let alone = urgent_behind(0);
     assert!((3_600..=4_400).contains(&alone), "{alone}");
     // Ten packets of 0.8 us precede the urgent packet.

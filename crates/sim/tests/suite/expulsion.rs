@@ -1,4 +1,5 @@
-//! Tests that a packet that a policy expels is lost once, even if the policy's timer expels it.
+//! Tests that every packet which a policy expels is lost once, even if the policy's timer expels
+//! the packet.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::Time;

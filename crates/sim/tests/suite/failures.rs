@@ -6,7 +6,7 @@ use bufferlab_workload::FlowSpec;
 
 const TRANSPORT: &str = "congestion_control = \"newreno\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"";
 
-/// Two racks of four hosts and two spines, with the changes `change`.
+/// Topology of two racks of four hosts and two spines, with the changes `change`.
 fn fabric(change: &str) -> Lab {
     let topology = format!(
         "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 2\nhost_rate = \"10 Gb/s\"\n\

@@ -5,9 +5,9 @@ use bufferlab_scenario::TieOrder;
 use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 
-/// Counts which hosts get a packet through when all hosts send to one port at the same picosecond.
-/// The port sends the first arrival at once and stores the second one in the buffer, which has
-/// space for one packet. All other packets are lost and never sent again.
+/// Counts the delivered packets of each host when all hosts send to one port at the same
+/// picosecond. The port sends the first arrival at once and stores the second arrival in the
+/// buffer, which has space for one packet. All other packets are lost and never sent again.
 fn winners(hosts: u32, instants: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
     let spacing = Time::from_us(20);
     let lab = Lab::new(
@@ -100,8 +100,8 @@ fn two_newreno_flows_share_a_port_and_fill_its_buffer() {
         let queue = rows.queue(0, 2, 0);
         assert!(queue.max_bytes > buffer - FRAME && queue.max_bytes <= buffer, "{queue:?}");
         assert!(queue.dropped_packets > 100 && rows.switch_losses() == queue.dropped_packets, "{queue:?}");
-        // Once, when slow start overshoots, a retransmission may be lost again.
-        // For later losses, fast recovery is enough.
+        // When slow start overshoots, a retransmission may be lost again once. For later losses,
+        // fast recovery is enough.
         assert!(rows.flows.iter().all(|flow| flow.timeouts <= 1), "{:?}", rows.flows);
         assert!(rows.link("switch", "h2").utilisation > 0.98, "{:?}", rows.link("switch", "h2"));
     }

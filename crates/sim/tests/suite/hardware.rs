@@ -35,7 +35,7 @@ impl RunSink for Rows {
     }
 }
 
-/// Results of a run that the table shows.
+/// Rows of a run whose summary is in the table of hardware options.
 #[derive(Debug)]
 struct Shown {
     rows: Rows,
@@ -51,7 +51,7 @@ impl Shown {
         self.rows.flows.iter().filter(move |flow| Some(flow.class) == class)
     }
 
-    /// Percentage of the class's packets that were lost.
+    /// Percentage of the packets of a class that were lost.
     fn lost(&self, class: &str) -> f64 {
         let (sent, lost) = self
             .flows(class)
@@ -59,12 +59,12 @@ impl Shown {
         100.0 * lost as f64 / sent as f64
     }
 
-    /// Number of the class's bursts without a loss.
+    /// Number of the bursts of a class that lost no packet.
     fn lossless(&self, class: &str) -> usize {
         self.flows(class).filter(|flow| flow.state == FlowState::Finished).count()
     }
 
-    /// Mean queueing delay of the class's packets (us).
+    /// Mean queueing delay of the packets of a class (us).
     fn delay_us(&self, class: &str) -> f64 {
         let class = self.class(class);
         let of_class = self.rows.delays.iter().filter(|row| Some(row.class) == class);
@@ -97,7 +97,8 @@ fn both(option: &str) -> (Shown, Shown) {
     (run(&file, true), run(&file, false))
 }
 
-/// Adds the rows of one option to the table, and returns its runs without and with it.
+/// Adds the rows of one hardware option to the table, and returns the runs without and with this
+/// option.
 fn measure(option: &str, table: &mut String) -> (Shown, Shown) {
     let (ideal, chip) = both(option);
     for (name, shown) in [("without", &ideal), ("with", &chip)] {
@@ -151,7 +152,8 @@ fn each_option_changes_what_it_should() {
 
     let (exact, rounded) = measure("alpha", &mut table);
     assert!(rounded.lost("far") > exact.lost("far"), "0.7 becomes 0.5");
-    // Three queues are at the limit alpha B / (1 + 3 alpha), without the packet in transmission.
+    // Three queues are at the limit alpha B / (1 + 3 alpha), which excludes the packet in
+    // transmission.
     let expected = (0.5 / 2.5) / (0.7 / 3.1);
     let shrunk = rounded.delay_us("overload") / exact.delay_us("overload");
     assert!((shrunk - expected).abs() < 0.01, "{shrunk} for {expected}");

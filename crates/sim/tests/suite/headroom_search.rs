@@ -1,13 +1,13 @@
 //! Checks on random small networks that the headroom of [`bufferlab_units::headroom`] is enough,
 //! and that less headroom is not enough.
 //!
-//! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to
-//! lose a lossless packet. An *attack* arranges the worst case of the model packet by packet.
-//! *Noise* makes pauses and resumes follow each other as fast as possible. At the model's
-//! headroom neither kind may lose a packet. With less headroom the attack must lose a packet.
-//! The reduction is one packet of the size that occupies most memory per byte.
-//! The reduction also includes the bytes by which another frame exceeds the largest packet on its
-//! way back, since the attack makes the frame wait for a packet.
+//! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to cause
+//! the loss of a lossless packet. An *attack* arranges the worst case of the model packet by
+//! packet. *Noise* makes pauses and resumes follow each other as fast as possible. At the model's
+//! headroom no packet of either kind may be lost. With less headroom a packet of the attack must be
+//! lost. The reduction is one packet of the size that occupies most memory per byte. The attack
+//! makes the pause frame wait for a packet in the reverse direction. So the reduction also includes
+//! the bytes by which another frame exceeds the largest packet in this direction.
 
 mod network;
 mod traffic;
@@ -25,13 +25,13 @@ use std::fmt;
 /// Number of networks between two progress reports of a long search.
 const PROGRESS: u64 = 1000;
 
-/// Error if the engine refuses a network, which is a defect of this search.
+/// Error of the search: the engine refuses a network, which is a defect of the search.
 type Failure = Box<dyn std::error::Error>;
 
-/// Findings of a search among random networks.
+/// Findings of a search for insufficient headroom in random networks.
 #[derive(Clone, Debug, Default)]
 struct Findings {
-    /// Number of networks that the search tried.
+    /// Number of random networks that the search tried.
     pub(crate) networks: u64,
     /// Number of runs with a pause. Only runs with a pause are informative.
     pub(crate) paused: u64,
@@ -39,13 +39,14 @@ struct Findings {
     pub(crate) attacks: u64,
     /// Number of attacks that lost a packet with one packet less of headroom.
     pub(crate) witnesses: u64,
-    /// Number of attacks that lost a packet only with two packets less of headroom. In these
+    /// Number of attacks that lost no packet until the headroom was two packets smaller. In these
     /// attacks, a packet ends exactly when the sender obeys the pause, and the model counts the
     /// next packet, too.
     pub(crate) ties: u64,
     /// Descriptions of networks that lost a lossless packet with the model's headroom.
     pub(crate) lost: Vec<String>,
-    /// Descriptions of networks whose attack lost no packet with two packets less of headroom.
+    /// Descriptions of networks whose attack lost no packet even when the headroom was two packets
+    /// smaller.
     pub(crate) unwitnessed: Vec<String>,
     /// Description of the first attack that lost a packet.
     pub(crate) first_witness: Option<String>,
@@ -140,7 +141,7 @@ impl Findings {
     }
 }
 
-/// Result of a run with a given headroom.
+/// Pauses and losses of a run with a given headroom.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     pauses: u64,
@@ -174,8 +175,8 @@ fn run(scenario: &Scenario, network: &Network) -> Result<Outcome, Failure> {
     Ok(watch.outcome)
 }
 
-/// Number of networks and seed from the environment, as `cargo xtask headroom-search` sets them,
-/// or a small sample by default.
+/// Number of networks and seed, from environment variables that `cargo xtask headroom-search` sets.
+/// The default is a small sample.
 fn sample_and_seed() -> (u64, u64) {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     (number("HEADROOM_NETWORKS").unwrap_or(200), number("HEADROOM_SEED").unwrap_or(7))

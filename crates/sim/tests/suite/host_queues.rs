@@ -23,8 +23,8 @@ fn a_pias_flow_moves_down_by_the_bytes_that_it_has_sent() {
     let keys = format!("{BASE}pias_thresholds = [\"14 KB\", \"28001 B\"]");
     let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), &switch(4, "\"cs\""), &keys);
     let rows = run(&lab.flows(vec![flow(0, 1, 50 * SEGMENT, Time::ZERO)]));
-    // Ten packets are sent before the threshold of 14,000 B.
-    // The 21st packet has 28,000 B before it, one byte less than the second threshold.
+    // Ten packets are sent before the threshold of 14,000 B. The flow has sent 28,000 B before the
+    // 21st packet, one byte less than the second threshold.
     assert_eq!(stored(&rows, 1, 4), [0, 10, 11, 29]);
     assert_eq!(stored(&rows, 0, 4), [50, 0, 0, 0], "acknowledgements");
 }
@@ -54,8 +54,8 @@ fn a_drawn_queue_is_where_pias_begins() {
 
 #[test]
 fn the_small_tag_reaches_policies_that_spare_small_flows() {
-    // A flow that counts as long gets a hundredth of the buffer.
-    // A short flow gets all the space that it needs.
+    // A flow that counts as long gets a hundredth of the buffer. A short flow gets enough space for
+    // all its packets.
     let policy = "{ name = \"fab\", short_flows = \"tag\", short_alpha = 100, alpha = 0.01 }";
     for (small, segments, loses) in
         [("0 B", 20, true), ("14 KB", 20, true), ("28 KB", 20, false), ("28 KB", 200, true)]
@@ -86,8 +86,8 @@ fn transports_share_a_network_in_queues_of_their_own() {
     assert!(queues[1..].iter().all(|&packets| packets >= 3_572), "{queues:?}");
     let queue = |priority| rows.queue(0, 3, priority);
     assert!(queue(1).marked_packets == 0 && queue(2).marked_packets > 0 && queue(3).marked_packets == 0);
-    // Each control keeps a different queue: Cubic fills all the space that it may use,
-    // DCTCP fills its threshold, θ-PowerTCP a fraction of the bandwidth-delay product.
+    // Each control keeps a queue of a different length: Cubic fills the available space, DCTCP its
+    // marking threshold, θ-PowerTCP a fraction of the bandwidth-delay product.
     assert!(queue(1).mean_bytes > 2.0 * queue(2).mean_bytes, "{:?} {:?}", queue(1), queue(2));
 }
 
@@ -113,7 +113,7 @@ fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
         let said = error.to_string();
         assert!(said.starts_with("host h0 had 41") && said.contains("286 MB of memory"), "{said}");
     }
-    // NICs create packets only when they send them, so waiting packets take no memory.
+    // NICs create each packet at the time of sending, so waiting packets take no memory.
     let rows = try_run(&lab("fair").flows(flows()), false).expect("it runs");
     assert!(rows.totals.peak_packets < 10_000, "{}", rows.totals.peak_packets);
 }

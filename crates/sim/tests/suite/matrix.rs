@@ -26,7 +26,7 @@ const ACCOUNTING: [&str; 4] = [
     "family = \"jericho2\"\nport_limit = \"40 KB\"",
     "resume_below = \"pause-point\"\nqueue_minimums = \"every-slice\"\nthreshold_refresh = \"1 us\"",
 ];
-/// Number of losses per run that are explained.
+/// Number of losses that each run explains.
 const EXPLAINED: u64 = 400;
 
 /// Scenario of two hosts that overload a third host with lossy packets,
@@ -66,7 +66,7 @@ fn scenario(info: &PolicyInfo, hardware: &str, scheduler: &str, lossless: bool) 
     )
 }
 
-/// Numbers in the text `because`, in order.
+/// Numbers of bytes in the explanation `text`, in the order of the text.
 fn numbers(text: &str) -> Vec<u64> {
     let bytes = text.split_whitespace().zip(text.split_whitespace().skip(1)).filter(|(_, unit)| {
         let unit = unit.trim_end_matches([',', ';']);
@@ -92,7 +92,7 @@ fn holds(row: &Explanation) -> bool {
     }
 }
 
-/// Reasons of losses that follow from a comparison.
+/// Reasons of losses that compare two numbers in their explanations.
 const COMPARED: [&str; 5] =
     ["buffer-full", "over-threshold", "over-port-limit", "over-ingress-limit", "headroom-full"];
 

@@ -1,4 +1,4 @@
-//! Tests of how packets choose among several paths.
+//! Tests of the choice among several paths for each packet or flow.
 
 use crate::support::{Lab, Rows, chi_square, flow, run, run_fast};
 use bufferlab_metrics::LinkRow;
@@ -29,7 +29,7 @@ fn packets(rows: &Rows, select: impl Fn(&LinkRow) -> bool) -> Vec<u64> {
     rows.links.iter().filter(|link| select(link)).map(|link| link.tx_packets).collect()
 }
 
-/// `count` flows of one packet, one after the other.
+/// Lists `count` flows of one packet each, one after the other.
 fn single_packets(count: u64, src: u32, dst: u32) -> Vec<FlowSpec> {
     (0..count).map(|n| flow(src, dst, 1_000, Time::from_us(4 * n))).collect()
 }
@@ -59,8 +59,9 @@ fn flows_spread_evenly_over_parallel_cables_and_over_both_tiers() {
         down.push(chi_square(&to_leaf1));
         back.push(chi_square(&acknowledgements));
         let rows = run_fast(&fat_tree("ecmp").seed(seed).flows(single_packets(800, 0, 15)));
-        // The core depends on the choices of edge and aggregation switch together.
-        // If edge and aggregation switches used the same bits of the hash, two cores would idle.
+        // The choices of the edge switch and of the aggregation switch together select the core
+        // switch. If edge and aggregation switches used the same bits of the hash, two core
+        // switches would be idle.
         cores.push(chi_square(&packets(&rows, |link| link.from.starts_with("agg0_") && link.role == "up")));
     }
     assert_even(&up, 8.0, "leaf to spines");

@@ -263,8 +263,8 @@ fn a_slow_card_delays_an_open_loop_flow_and_loses_nothing() {
     let rows = run(&text);
     for flow in &rows.flows {
         let fct_ms = flow.fct_ns.expect("nothing is lost") as f64 * 1e-6;
-        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s. They take 8 ms,
-        // and a packet's time through the switch.
+        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s. The flows take 8 ms plus the time of one
+        // packet through the switch.
         assert!((7.9..8.1).contains(&fct_ms), "{fct_ms} ms");
         assert!(flow.slowdown.is_some_and(|slowdown| slowdown > 1.5), "{flow:?}");
     }

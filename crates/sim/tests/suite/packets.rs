@@ -12,7 +12,7 @@ use std::path::Path;
 /// Numbers of packets and bytes lost, by switch, port, priority, class and reason.
 type Drops = BTreeMap<(u32, u16, u8, u16, &'static str), (u64, u64)>;
 
-/// Rows of packets, and the other rows that the test compares with them.
+/// Rows of packets, and rows of queues and drops that the test compares with the rows of packets.
 #[derive(Default)]
 struct Recorded {
     packets: Vec<PacketRow>,

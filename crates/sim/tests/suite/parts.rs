@@ -6,8 +6,8 @@ use bufferlab_sim::{SimError, Simulation};
 use bufferlab_units::Time;
 use std::num::NonZero;
 
-/// All rows of a run on `threads` threads. The largest number of packets alive is omitted,
-/// because parts cannot know it exactly.
+/// All rows of a run on `threads` threads. The largest number of packets alive is omitted, because
+/// parts cannot know this number exactly.
 pub(crate) fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut rows = Rows::default();

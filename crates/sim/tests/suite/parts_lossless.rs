@@ -7,7 +7,7 @@ use bufferlab_sim::Simulation;
 use bufferlab_units::RandomStream;
 use std::path::Path;
 
-/// A scenario of the repository with changes.
+/// Reads a scenario of the repository and applies the given changes.
 fn shipped(name: &str, changes: &[(&str, &str)]) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
     let changes: Vec<_> =
@@ -107,7 +107,7 @@ fn a_network_whose_pauses_can_wait_in_a_circle_runs_on_one_thread() {
     assert!(crate::parts::rows_on(1, &scenario) == crate::parts::rows_on(3, &scenario));
 }
 
-/// Draws one of the values.
+/// Draws a random element of `values`.
 fn draw<'a>(stream: &mut RandomStream, values: &[&'a str]) -> &'a str {
     values[stream.below(values.len() as u64) as usize]
 }
@@ -138,7 +138,7 @@ fn random_switch(stream: &mut RandomStream) -> String {
             "{ name = \"reverie\", headroom = \"auto\" }",
         ],
     );
-    // Broadcom's rule needs repeated frames.
+    // Broadcom's rule of the watchdog needs repeated pause frames.
     let pfc = draw(
         stream,
         &[
@@ -176,8 +176,8 @@ fn random_transport(stream: &mut RandomStream) -> String {
     format!("{keys}\ndata_priority = 1")
 }
 
-/// A random lossless network with random traffic, a pause storm in two of three networks, and
-/// records of packets or samples in two of three.
+/// A random lossless network with random traffic, a pause storm in two thirds of the networks, and
+/// packet records or samples in two thirds.
 fn random(seed: u64) -> Scenario {
     const TRAFFIC: &str = "\
         [[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"40 KB\"\nload = 0.5\n\
@@ -203,7 +203,7 @@ fn random(seed: u64) -> Scenario {
     let samples =
         format!("[output]\nsample_interval = \"7 us\"\nsample_switch = \"{sampled}\"\ndelays = true");
     let output = draw(stream, &["", "[output]\npackets = \"all\"", &samples]);
-    // A quarter of the runs are cut.
+    // In a quarter of the runs, an early time limit ends the run.
     let drain = if seed.is_multiple_of(4) { "300 us" } else { "400 ms" };
     Lab::new(&topology, &random_switch(stream), &random_transport(stream))
         .transport("congestion_control = \"cubic\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"")

@@ -56,13 +56,13 @@ fn chain_with(threshold: &str, pfc: &str, duration: &str) -> Rows {
 }
 
 /// The expected times are calculated by hand. At s1 a packet arrives every 1.2 us and one leaves
-/// every 2.4 us. The 22nd packet is the 11th stored, and T is 10: the switch pauses at `t`.
-/// During the frame of 51.2 ns and 1 us of cable, s0 starts two more packets. From 13 packets
-/// to 7 = T - 3 six packets leave: with `f` from `t` to the next departure, the resume is at
-/// `u = t + f + 12`. s0 obeys after 1.0512 us. Its first packet arrives at `u + 3.2512`. Its
-/// eighth packet arrives at `u + 11.6512` and is again the 11th stored, so the switch pauses again,
-/// `f = 0.3488` before a departure. So there is a pause for every 10 packets from the 22nd on.
-/// The first pause lasts 13.2 us (`f = 1.2`), all other pauses 12.3488 us.
+/// every 2.4 us. The 22nd packet is the 11th stored packet, and T is 10 packets: the switch pauses
+/// at `t`. While the frame takes 51.2 ns of transmission and 1 us of cable, s0 starts two more
+/// packets. From 13 packets to 7 = T - 3 six packets leave: with `f` from `t` to the next
+/// departure, the resume is at `u = t + f + 12`. s0 obeys after 1.0512 us. Its first packet arrives
+/// at `u + 3.2512`. Its eighth packet arrives at `u + 11.6512` and is again the 11th stored, so the
+/// switch pauses again, `f = 0.3488` before a departure. So there is a pause for every 10 packets
+/// from the 22nd on. The first pause lasts 13.2 us (`f = 1.2`), all other pauses 12.3488 us.
 #[test]
 fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation() {
     let rows = chain("", "1200 us");
@@ -80,14 +80,14 @@ fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation
     assert!(host.sent_pauses > 0 && host.sent_pauses == host.sent_resumes, "{host:?}");
     assert_eq!((rows.switch_losses(), rows.all_finished()), (0, true));
     // One packet leaves between the 11th stored packet and the second of the packets that still
-    // arrive. So never more than two packets are beyond T.
+    // arrive. So never more than two packets are stored beyond the threshold T.
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
     assert_eq!(first.max_headroom_bytes, 0, "the port to s1 receives nothing");
 }
 
-/// The 10th stored packet, which is the 20th sent, reaches a threshold of 10 and triggers a pause,
-/// one packet earlier. One packet leaves for every two packets that arrive, so each later pause
-/// begins two packets earlier.
+/// The 10th stored packet, which is the 20th sent packet, reaches a threshold of 10 and triggers a
+/// pause, one packet earlier. One packet leaves for every two packets that arrive, so each later
+/// pause begins two packets earlier.
 #[test]
 fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
     let rows = chain_with("15 KB", "", "1200 us");
@@ -99,8 +99,8 @@ fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
 }
 
-/// A lost packet pauses its sender at once, and `explain` shows the pause.
-/// Two senders fill one port. Together the two senders have headroom for one packet.
+/// A lost packet pauses its sender at once, and `explain` shows the pause. Two senders fill one
+/// port. The headroom of both senders together is one packet.
 #[test]
 fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
     let policy = r#"{ name = "sonic-dt", headroom = "15 KB", headroom_pool = "1500 B", lossless_static_threshold = "15001 B" }"#;
@@ -218,10 +218,10 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     }
 }
 
-/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md`
-/// section 8.1). It is the sum of two packets (the packet that triggers the pause,
-/// and the packet that the sender is sending), the frame, and the bytes that arrive during both
-/// propagation delays and the reaction time.
+/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md` section 8.1). The
+/// headroom is the sum of two packets, the frame, and the bytes that arrive during both propagation
+/// delays and the reaction time. The two packets are the packet that triggers the pause, and the
+/// packet that the sender is sending.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
     2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
 }
@@ -251,9 +251,9 @@ fn nothing_is_lost_with_headroom_by_the_formula_and_something_with_a_packet_less
     assert_eq!(checked, 4 * 4 * 4 * 2 * 2);
 }
 
-/// Results of five switches in a ring. Each switch has a host that sends clockwise
-/// to the host two switches away. Every cable carries the traffic of two hosts.
-/// (In a ring of three, all switches are neighbours, and shortest paths never form a cycle.)
+/// Results of five switches in a ring. Each switch has a host that sends clockwise to the host two
+/// switches away. Every cable carries the traffic of two hosts. (In a ring of three switches, all
+/// switches are neighbours, and shortest paths never form a cycle.)
 fn ring(senders: usize) -> Rows {
     let mut links = String::new();
     for i in 0..5 {
@@ -284,11 +284,11 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
     assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
 }
 
-/// Three switches form a ring. h1 sends to h0 through s2,
-/// h2 to the slow h3 at s1 through s0, and h0 also sends to h3.
-/// So s1 pauses s0, s0 pauses s2, and s2 pauses s1, but no packet from s0 waits at s1 for s2.
-/// Packets of h0 to h2 through s1 follow later. They are sent while the pause of s0 is in flight
-/// over 100 us of cable, and arrive when all traffic has stopped for a long time.
+/// Three switches form a ring. h1 sends to h0 through s2, h2 to the slow h3 at s1 through s0, and
+/// h0 also sends to h3. So s1 pauses s0, s0 pauses s2, and s2 pauses s1, but no packet from s0
+/// waits at s1 for s2. Packets of h0 to h2 through s1 follow later. h0 sends these packets while
+/// the pause of s0 is in flight over 100 us of cable. The packets arrive long after all other
+/// traffic has stopped.
 #[test]
 fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
     let topology = r#"

@@ -1,5 +1,5 @@
-//! Tests of storms and deadlocks: detection at the calculated times, reported members,
-//! recovery by both rules, and the end of cycles that dissolve.
+//! Tests of pause storms and deadlocks: detection at the calculated times, reported members,
+//! recovery by both watchdog rules, and the end of cycles that dissolve.
 
 use crate::support::{Rows, run};
 use bufferlab_metrics::WatchdogRow;
@@ -129,9 +129,8 @@ fn a_storming_host_stops_everybody_unless_a_watchdog_contains_it() {
     let WatchdogRow { detected_ns, restored_ns, rule, action, .. } = with.storms[0];
     assert_eq!((with.storms.len(), rule, action), (1, "mellanox", "drop"));
     assert_eq!((detected_ns, with.storms[0].switch, with.storms[0].port), (1_600_000, 0, 0));
-    // The last frame arrives before 7 ms and pauses until 7.04 ms.
-    // Polls from 7.1 ms on find neither a frame nor a pause, and the fifth such poll restores the
-    // queue.
+    // The last frame arrives before 7 ms and pauses until 7.04 ms. Polls from 7.1 ms on find
+    // neither a frame nor a pause, and the fifth of these polls restores the queue.
     assert_eq!(restored_ns, Some(7_500_000));
     let lost = with.storms[0].flushed_packets + with.storms[0].discarded_packets;
     assert_eq!((lost, lost * 1_500), (with.switch_losses(), with.storms[0].lost_bytes));
@@ -173,8 +172,9 @@ fn endless_storm(counts: &str, zero_from: &str) -> Vec<WatchdogRow> {
 fn a_storm_that_turns_into_zero_quanta_ends_only_if_frames_that_pause_are_counted() {
     let zero = ", zero_from = \"5 ms\"";
     let fixed = endless_storm("pauses", zero);
-    // The first frame with zero quanta is sent within 25.6 us after 5 ms: polls from 5.1 ms on see
-    // at most the last pause before it, and the fifth or sixth one restores.
+    // The first frame with zero quanta is sent within 25.6 us after 5 ms. Polls from 5.1 ms on see
+    // at most the last pause before this frame. The fifth or sixth of these polls restores the
+    // queue.
     assert!(matches!(fixed[0].restored_ns, Some(5_500_000 | 5_600_000)), "{fixed:?}");
     assert_eq!(fixed.len(), 1, "{fixed:?}");
     // sonic-swss#4581: every received frame counts, so the storm never ends.
@@ -207,8 +207,8 @@ fn shipped_storms(file: &str, counts: &str) -> Vec<(u64, Option<u64>)> {
 #[test]
 fn the_scenario_of_zero_quanta_restores_with_the_storm_or_with_its_last_frame() {
     let file = "watchdog-zero-quanta.toml";
-    // The last frame that pauses is sent just before 3 s, the last frame of all just before 5 s.
-    // The second poll after it restores.
+    // The host sends the last frame that pauses just before 3 s, and its last frame just before 5
+    // s. The second poll after the last frame restores the queue.
     assert_eq!(shipped_storms(file, "pauses"), [(1_200, Some(3_200))]);
     assert_eq!(shipped_storms(file, "frames"), [(1_200, Some(5_200))]);
 }

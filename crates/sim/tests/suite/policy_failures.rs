@@ -1,5 +1,6 @@
 //! Tests that a failing policy ends its run with the kind, place and time of the failure, and
-//! affects no other run. It is a separate test binary, because registered policies stay registered.
+//! affects no other run. The tests are a separate binary, because registered policies stay
+//! registered.
 
 use crate::support::{Lab, Rows, flow, star};
 use bufferlab_core::{

@@ -109,8 +109,8 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     }
 }
 
-/// Results of many hosts that fill the port of host 0 with packets of priority 1,
-/// while host 1 sends it single packets of priority 0.
+/// Results of many hosts that fill the port of host 0 with packets of priority 1. Host 1 sends
+/// single packets of priority 0 to host 0.
 fn with_and_without_priority(scheduler: &str) -> Rows {
     let lab = Lab::new(
         &star(6, "10 Gb/s", "1 us"),
@@ -175,13 +175,13 @@ fn shares(scheduler: &str, bytes: &[u64], segment_bytes: &[u64]) -> Vec<u64> {
     (0..count as u16).map(|class| by_class(class).expect("it finishes")).collect()
 }
 
-/// Time to send `bytes` at 10 Gb/s (ns).
+/// Transmission time of `bytes` at 10 Gb/s (ns).
 fn wire_ns(bytes: f64) -> f64 {
     bytes * 0.8
 }
 
 fn assert_near(found: u64, expected_ns: f64, what: &str) {
-    // A tolerance of ten packets covers edge effects.
+    // A tolerance of ten packets covers effects at the start and end of the flows.
     assert!(
         (found as f64 - expected_ns).abs() < wire_ns(10.0 * 1_454.0),
         "{what}: {found}, expected {expected_ns}"

@@ -20,7 +20,7 @@ fn rdma(keys: &str) -> String {
     )
 }
 
-/// Topology of two racks of four hosts, with 25 Gb/s and 2 us per cable.
+/// Topology of two racks of four hosts. Each cable has 25 Gb/s and a delay of 2 us.
 const RACKS: &str = "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 2\nhost_rate = \"25 Gb/s\"\ndelay = \"2 us\"";
 
 fn serialization(bytes: u64) -> u64 {
@@ -36,7 +36,8 @@ fn unloaded(hops: u64, size: u64, at_sender: bool) -> u64 {
         1 => hops * last,
         _ => (count - 1) * full + (hops - 1) * full + last,
     };
-    // If the last segment is shorter than an ACK, its ACK waits at the NIC for the previous ACK.
+    // If the last segment is shorter than an ACK, the ACK of this segment waits at the NIC for the
+    // previous ACK.
     let waits = if count == 1 { 0 } else { serialization(ACK).saturating_sub(last) };
     let back = if at_sender { waits + hops * (serialization(ACK) + DELAY.0) } else { 0 };
     there + hops * DELAY.0 + back
@@ -53,7 +54,7 @@ fn an_unloaded_message_takes_the_closed_form_at_either_end() {
                     let switch = format!("buffer = \"1 MB\"\npolicy = \"dt\"\n{ecn}");
                     let lab = Lab::new(RACKS, &switch, &rdma(&keys));
                     let rows = run(&lab.flows(vec![flow(0, dst, size, Time(1_234_567))]));
-                    // Results are in whole nanoseconds, rounded.
+                    // Completion times are rounded to whole nanoseconds.
                     let expected = (unloaded(hops, size, at_sender) + 500) / 1_000;
                     let found = rows.flows[0].fct_ns.expect("finished");
                     assert_eq!(found, expected, "{control}, {size} B over {hops} hops, at the {end}");

@@ -9,10 +9,10 @@
 //! [`ideal_time`] with w(S) for S and this L.
 //!
 //! The receiver acknowledges the last packet at once, with A bytes. The ACK leaves before the
-//! message that waited for the packet, so every step but the first of a chain takes A/r more. Two
-//! cases wait for an ACK to arrive, which takes 2·(A/r + d). The rotation of an all-to-all does so
-//! after each step but the last. The root of a hierarchical broadcast does so before it sends
-//! inside its server; with more than two servers, others end later than the root.
+//! message that waited for the packet, so every step of a chain except the first takes A/r more.
+//! Two cases wait for an ACK to arrive, which takes 2·(A/r + d). The rotation of an all-to-all
+//! waits after each step but the last. The root of a hierarchical broadcast waits before it sends
+//! inside its server; with more than two servers, other ranks end later than the root.
 //!
 //! With an ACK per packet, every data packet may wait for one ACK at each of its two links, and the
 //! first packet of a step for one more. So the time is at most 1 + A/(P + H) times the form, and
@@ -27,15 +27,16 @@ use bufferlab_units::{BitRate, Time};
 
 const RATE: BitRate = BitRate::gbps(100);
 const DELAY: Time = Time::from_us(1);
-/// Payload, headers and ACK (bytes).
+/// Payload, headers and ACK of a packet (bytes).
 const PAYLOAD: u64 = 1_000;
 const HEADER: u64 = 64;
 const ACK: u64 = 64;
-/// Parts of 10 packets for 16 ranks.
+/// Size of the collectives (bytes): 16 ranks with parts of 10 packets each.
 const BYTES: u64 = 16 * 10 * PAYLOAD;
 const SWITCH: &str = "buffer = \"200 MB\"\npolicy = \"cs\"";
 
-/// Whole messages at once, and an ACK after `ack_every` packets or never.
+/// Transport whose senders send whole messages at once. Receivers send an ACK after `ack_every`
+/// packets, or never.
 fn transport(ack_every: u64) -> String {
     format!(
         "congestion_control = \"newreno\"\ninitial_window = \"whole\"\nhandshake = false\n\
@@ -44,7 +45,7 @@ fn transport(ack_every: u64) -> String {
     )
 }
 
-/// Messages of queue pairs, with an ACK per packet.
+/// Transport of queue pairs, with one ACK per packet.
 fn rdma() -> String {
     format!(
         "kind = \"rdma\"\ncongestion_control = \"dcqcn\"\nsegment_bytes = \"{PAYLOAD} B\"\n\
@@ -58,7 +59,7 @@ fn lab(hosts: u32, transport: &str) -> Lab {
         .more("[host]\nnic = \"fifo\"")
 }
 
-/// Workload of a collective of `BYTES`.
+/// Workload table of a scenario that executes the given collective.
 fn workload(collective: &Collective<'_>, more: &str) -> String {
     let Collective { operation, algorithm, bytes, chunks, channels, ranks_per_server, .. } = *collective;
     format!(
@@ -67,13 +68,13 @@ fn workload(collective: &Collective<'_>, more: &str) -> String {
     )
 }
 
-/// Time at which the last node ends (ps).
+/// Time at which the last schedule node ends (ps).
 fn end(rows: &Rows) -> u64 {
     let ends = rows.schedule.iter().map(|row| row.end_ps.expect("every node ends"));
     ends.max().expect("some nodes")
 }
 
-/// Bytes on the wire.
+/// Bytes on the wire of a message with `bytes` of payload.
 fn wire(bytes: u64) -> u64 {
     bytes / PAYLOAD * (PAYLOAD + HEADER)
 }
@@ -90,7 +91,7 @@ fn ack_times() -> (u64, u64) {
     (one, 2 * (one + DELAY.0))
 }
 
-/// Number of transfers in the longest chain.
+/// Number of transfers in the longest chain of dependent transfers of a collective.
 fn depth(collective: &Collective<'_>) -> u64 {
     let mut builder = ScheduleBuilder::new(collective.n());
     builder.class("collective").expect("one class");
@@ -98,7 +99,7 @@ fn depth(collective: &Collective<'_>) -> u64 {
     u64::from(builder.build().expect("no circle").depth())
 }
 
-/// Closed form with the ACKs of last packets.
+/// Closed form of a collective's time with one ACK for the last packet of each message (ps).
 fn exact(collective: &Collective<'_>) -> u64 {
     let ((ack, arrival), n) = (ack_times(), u64::from(collective.n()));
     let waits = match (collective.algorithm, collective.operation) {
@@ -113,13 +114,14 @@ fn exact(collective: &Collective<'_>) -> u64 {
     form(collective, network()) + waits
 }
 
-/// Closed form of a collective's time without ACKs.
+/// Closed form of a collective's time without ACKs (ps).
 fn form(collective: &Collective<'_>, inside: Network) -> u64 {
     let networks = Networks { inside, across: network() };
     ideal_time(&Collective { bytes: wire(collective.bytes), ..*collective }, &networks).expect("a form").0
 }
 
-/// Every operation with every algorithm that executes it among `group`; servers of 2 ranks.
+/// Every collective operation among `group` with every algorithm for this operation, in servers of
+/// 2 ranks.
 fn every(group: &[u32]) -> Vec<Collective<'_>> {
     let mut all = Vec::new();
     for operation in Operation::ALL {
@@ -142,7 +144,7 @@ fn expansions_take_their_closed_forms_to_the_picosecond() {
     for n in [2, 4, 8, 16] {
         let group: Vec<u32> = (0..n).collect();
         for collective in every(&group) {
-            // No ACK except for the last packet of a message.
+            // Receivers send an ACK only for the last packet of a message.
             let rows = run_fast(&lab(n, &transport(1_000)).workloads(&workload(&collective, "")));
             let expected = exact(&collective);
             if end(&rows) != expected {
@@ -192,8 +194,9 @@ fn a_network_inside_servers_takes_its_rate_and_latency() {
                 continue;
             }
             let rows = run_fast(&lab(16, &transport(1_000)).workloads(&workload(&collective, more)));
-            // No headers inside a server: the form of payloads inside, and of wire bytes between
-            // servers, differs from one form of wire bytes by a rate that is higher by the headers.
+            // Transfers inside a server have no headers. So the closed form counts payload inside
+            // servers and bytes on the wire between servers. Equivalently, the form counts bytes on
+            // the wire everywhere, with a rate inside servers that is higher by the headers.
             let wired = BitRate(inside.rate.0 * (PAYLOAD + HEADER) / PAYLOAD);
             let (ack, arrival) = ack_times();
             let others = u64::from(16 / servers - 1);
@@ -220,8 +223,8 @@ fn an_ack_per_packet_costs_its_bytes_and_two_packets_a_step() {
         for n in [2, 4, 8] {
             let group: Vec<u32> = (0..n).collect();
             for collective in every(&group) {
-                // Messages of queue pairs share a card in turns, so several at a time end later
-                // than one after the other.
+                // Messages of queue pairs share a NIC in turns, so simultaneous messages end later
+                // than successive messages.
                 let is_serial = matches!(collective.algorithm, Algorithm::Ring | Algorithm::Direct)
                     || collective.operation == Operation::AllGather;
                 if takes_turns && !is_serial {
@@ -254,7 +257,7 @@ const CHAIN: &str = "node,kind,src,dst,size_bytes,duration_ns,start_ns,lane,clas
                      e,compute,2,,,1000,,,,d\n\
                      f,transfer,2,3,1000,,,,forward,a:started\n";
 
-/// A scenario in a folder with the file `schedule.csv`.
+/// Loads a scenario in a folder with the file `schedule.csv`, which has the text `content`.
 fn from_file(name: &str, content: &str, more: &str) -> Result<bufferlab_scenario::Scenario, String> {
     let folder = std::env::temp_dir().join(format!("bufferlab-schedules-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -413,7 +416,8 @@ fn mistakes_in_keys_and_files_are_refused_with_their_reason() {
     says(refused("rank", &CHAIN.replace("1,2,10000", "1,9,10000"), file), &["rank 9", "ranks are 0 to 3"]);
     says(refused("few", CHAIN, "file = \"schedule.csv\"\nhosts = [\"h0\", \"h1\"]"), &["rank 2"]);
     says(refused("unknown", CHAIN, "file = \"schedule.csv\"\nhosts = [\"x\"]"), &["no host \"x\""]);
-    // A deadlock names the nodes that wait, and counts the nodes behind them.
+    // The error about a deadlock names the nodes that wait for each other, and counts the nodes
+    // that depend on these nodes.
     let circle = CHAIN.replace("5000,,,,a\n", "5000,,,,e\n");
     says(refused("circle", &circle, file), &["b → e", "wait for each other and never start"]);
     says(refused("unreachable", &CHAIN.replace(",b:done+500", ",nobody"), file), &["nobody"]);
@@ -455,7 +459,7 @@ fn servers_of_a_scale_up_network_use_the_rail_of_the_destination() {
         for rail in 0..4 {
             let leaf = format!("rail{rail}_{}", server / 2);
             let link = rows.links_between(&leaf, &format!("server{server}"))[0];
-            // A GPU receives a part of every GPU in three other servers, over its own rail.
+            // A GPU receives a part from every GPU in three other servers, over the GPU's own rail.
             let data = 12 * wire(BYTES / 16);
             let acks = 12 * 4 * ACK;
             assert!((data..=data + acks).contains(&link.tx_bytes), "{leaf}: {} {data}", link.tx_bytes);

@@ -15,7 +15,8 @@ use bufferlab_transport::{
 use bufferlab_units::{RandomStream, Time};
 use std::sync::{Arc, Once};
 
-/// A policy with a state: at most half the buffer for a queue, and every 50th packet is lost.
+/// A buffer policy with a state: each queue may use half of the buffer, and the policy drops every
+/// 50th packet.
 #[derive(Clone, Debug, Default)]
 struct Counting {
     arrivals: u64,
@@ -48,7 +49,7 @@ impl Policy for Counting {
     }
 }
 
-/// A policy that cannot be copied.
+/// A buffer policy that cannot be copied.
 #[derive(Debug)]
 struct Unique(Arc<()>);
 
@@ -62,7 +63,7 @@ impl Policy for Unique {
     }
 }
 
-/// Marks every seventh packet.
+/// A marking rule that marks every seventh packet.
 #[derive(Clone, Debug)]
 struct Seventh(u32);
 
@@ -73,7 +74,8 @@ impl MarkingRule for Seventh {
     }
 }
 
-/// Grows by half a segment per ACK, and halves at every hundredth.
+/// A congestion control whose window grows by half a segment per ACK, and halves at every hundredth
+/// ACK.
 #[derive(Clone, Debug)]
 struct Steps(u32);
 
@@ -139,7 +141,7 @@ fn switch(policy: &str) -> String {
     )
 }
 
-/// Lossless RDMA with pauses.
+/// Scenario with lossless RDMA traffic and pauses.
 fn lossless() -> Scenario {
     let switch = "buffer = \"150 KB\"\n\
                   policy = { name = \"sonic-dt\", headroom = \"12 KB\", lossless_static_threshold = \"9 KB\" }\n\
@@ -208,7 +210,7 @@ fn complete(simulation: Simulation, mut log: RowLog) -> String {
     rows.0.join("\n")
 }
 
-/// Rows as text.
+/// Sink that stores each row of results as a line of text.
 struct Lines(Vec<String>);
 
 macro_rules! lines {
@@ -242,8 +244,8 @@ fn fork(simulation: &Simulation) -> Simulation {
     simulation.fork().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Advances a run by random steps, and continues now with the run and now with a copy.
-/// Returns the rows of the run, and of a copy that was left behind.
+/// Advances a run by random steps, and sometimes continues with a copy of the run instead. Returns
+/// the rows of the run, and the rows of a copy that continues separately.
 fn interleave(scenario: &Scenario, dice: &mut RandomStream) -> (String, Option<String>) {
     let (mut simulation, mut log) = (new(scenario), RowLog::default());
     let mut left = None;
@@ -269,7 +271,8 @@ fn interleave(scenario: &Scenario, dice: &mut RandomStream) -> (String, Option<S
     (complete(simulation, log), left.map(|(simulation, log)| complete(simulation, log)))
 }
 
-/// `BUFFERLAB_INTERLEAVINGS` sets the number of interleavings.
+/// The environment variable `BUFFERLAB_INTERLEAVINGS` sets the number of random interleavings of
+/// steps and copies.
 #[test]
 fn interleaved_steps_and_copies_end_in_the_bytes_of_the_batch_run() {
     let number = std::env::var("BUFFERLAB_INTERLEAVINGS").ok().and_then(|text| text.parse().ok());

@@ -14,7 +14,7 @@ use bufferlab_units::Time;
 use bufferlab_workload::{FlowListWorkload, FlowSpec};
 use std::path::Path;
 
-/// All results of a run, by table.
+/// All rows of results of a run, one list per table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rows {
     pub(crate) flows: Vec<FlowRow>,
@@ -67,7 +67,7 @@ keep! {
 }
 
 impl Rows {
-    /// Row of the flow with the number `number`.
+    /// Result row of the flow with the number `number`.
     pub(crate) fn flow(&self, number: u64) -> &FlowRow {
         self.flows.iter().find(|flow| flow.flow_id == number).expect("the flow has a row")
     }
@@ -79,19 +79,19 @@ impl Rows {
         flows
     }
 
-    /// Rows of links between two nodes, in the order of their ports.
+    /// Result rows of the links between two nodes, in the order of the ports.
     pub(crate) fn links_between(&self, from: &str, to: &str) -> Vec<&LinkRow> {
         self.links.iter().filter(|link| link.from == from && link.to == to).collect()
     }
 
-    /// Row of the only link between two nodes.
+    /// Result row of the only link between two nodes.
     pub(crate) fn link(&self, from: &str, to: &str) -> &LinkRow {
         let links = self.links_between(from, to);
         assert_eq!(links.len(), 1, "one link from {from} to {to}");
         links[0]
     }
 
-    /// Row of the counters of a queue.
+    /// Result row with the counters of a queue.
     pub(crate) fn queue(&self, switch: u32, port: u16, priority: u8) -> &QueueRow {
         let wanted = (switch, port, priority);
         let found = self.queues.iter().find(|row| (row.switch, row.port, row.priority) == wanted);
@@ -123,7 +123,7 @@ impl Rows {
         self.links.iter().map(|link| link.lost_packets).sum()
     }
 
-    /// Whether every flow ended.
+    /// Whether all flows of the run are complete.
     pub(crate) fn all_finished(&self) -> bool {
         self.flows.iter().all(|flow| flow.fct_ns.is_some())
     }
@@ -143,7 +143,7 @@ fn run_with(scenario: &Scenario, verify: bool) -> Rows {
     try_run(scenario, verify).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Result of a run that may fail.
+/// Runs `scenario` and returns its rows, or the error of the run.
 pub(crate) fn try_run(scenario: &Scenario, verify: bool) -> Result<Rows, SimError> {
     let mut simulation = Simulation::new(scenario)?;
     simulation.set_verify(verify);
@@ -152,7 +152,7 @@ pub(crate) fn try_run(scenario: &Scenario, verify: bool) -> Result<Rows, SimErro
     Ok(rows)
 }
 
-/// Builder of a scenario. It has the keys of each table as TOML.
+/// Builder of a scenario. The builder stores the keys of each table as TOML text.
 #[derive(Clone, Debug)]
 pub(crate) struct Lab {
     topology: String,
@@ -196,7 +196,7 @@ impl Lab {
         self
     }
 
-    /// Adds whole tables, such as `[host]`, `[output]`, `[[switch_override]]`.
+    /// Adds whole TOML tables to the scenario, such as `[host]`, `[output]`, `[[switch_override]]`.
     pub(crate) fn more(mut self, tables: &str) -> Self {
         self.more.push_str(tables);
         self.more.push('\n');

@@ -38,14 +38,15 @@ struct Share {
     /// Jain's index of the bytes that the two flows sent.
     jain: f64,
     utilisation: f64,
-    /// Mean queue length (bytes).
+    /// Mean length of the bottleneck queue (bytes).
     queue: f64,
-    /// Largest queue length since the start (bytes).
+    /// Largest length of the bottleneck queue since the start of the run (bytes).
     longest: f64,
     drops: u64,
 }
 
-/// Difference of two runs. The shorter run equals the start of the longer run.
+/// Computes results between `from` and `to` as the difference of two runs. The shorter run equals
+/// the start of the longer run.
 fn share(control: &str, buffer: &str, from: u64, to: u64) -> Share {
     let (early, late) = (two_flows(control, buffer, from), two_flows(control, buffer, to));
     let sent = |rows: &Rows| {

@@ -4,8 +4,8 @@ use crate::support::{Lab, flow, run, star};
 use bufferlab_units::Time;
 
 /// Fifty long flows leave host 0 in turn. A short flow's timer expires too early, so this flow
-/// still waits for another turn when its last acknowledgement arrives. Then a flow of host 1
-/// reuses its slot.
+/// still waits for another turn when its last acknowledgement arrives. Then a flow of host 1 reuses
+/// the slot of the short flow.
 #[test]
 fn a_flow_that_ends_while_it_waits_for_its_turn_leaves_the_turn_order_intact() {
     let lab = Lab::new(

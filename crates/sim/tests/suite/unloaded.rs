@@ -27,7 +27,7 @@ fn hops(count: usize, gbps: u64, delay_us: u64) -> Vec<Hop> {
     vec![Hop { rate: BitRate::gbps(gbps), delay: Time::from_us(delay_us) }; count]
 }
 
-/// Time of a single packet over a path (ps). Each hop serializes the packet again.
+/// Time of a single packet over a path (ps). Each hop of the path serializes the packet again.
 fn alone(path: &[Hop], bytes: u64) -> u64 {
     path.iter().map(|hop| hop.rate.serialization(bytes).0 + hop.delay.0).sum()
 }
@@ -49,10 +49,10 @@ fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     (count - 1) * full + delays + (path.len() as u64 - 1) * full + path[0].rate.serialization(last).0
 }
 
-/// Time of slow start without loss over hops of one rate (ps).
-/// Round r has W·2^r packets. It begins when the first acknowledgement of round r − 1 arrives,
-/// or when that round's packets have left, whichever is later.
-/// Within a round, two packets follow every acknowledgement, so they leave back to back.
+/// Time of slow start without loss over hops of one rate (ps). Round r has W·2^r packets. Round r
+/// begins when the first acknowledgement of round r − 1 arrives, or when that round's packets have
+/// left, whichever is later. Within a round, two packets follow every acknowledgement, so the
+/// packets leave back to back.
 fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
     let round_trip = alone(path, FULL) + alone(path, ACK);
     let full = path[0].rate.serialization(FULL).0;
@@ -65,8 +65,8 @@ fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
         left -= round;
         round *= 2;
     }
-    // A last packet that begins a round has no packet before it,
-    // unless the rounds follow each other without a gap.
+    // If the last packet begins a round, no packet precedes it, unless the rounds follow each other
+    // without a gap.
     let extra = if left == 1 && follows {
         (path.len() as u64 - 1) * (full - path[0].rate.serialization(last).0)
     } else {
@@ -147,8 +147,8 @@ fn a_flow_that_fits_its_first_window_takes_exactly_its_serialization_and_delays(
                             fct, expected,
                             "{size} B over {length} hops of {gbps} Gb/s, window {window}, handshake {handshake}"
                         );
-                        // The ideal time of the slowdown is the propagation in both directions,
-                        // and the payload at the host's rate.
+                        // The slowdown divides by the ideal time: the propagation in both
+                        // directions, and the payload at the host's rate.
                         let propagation = 2 * path.iter().map(|hop| hop.delay.0).sum::<u64>();
                         let ideal = propagation as f64 / 1e3 + size as f64 * 8.0 / gbps as f64;
                         let found = rows.flow(0).ideal_ns;
@@ -201,8 +201,8 @@ fn an_early_opened_connection_needs_no_handshake() {
     assert_eq!(rows.flow(1).fct_ns, Some(Time(2 * alone(&path, SYN) + data).as_ns()));
 }
 
-/// Arrival time of the last bit of the last of these frames, over hops of any rates (ps). Packet i
-/// leaves hop j when it has arrived at the hop and packet i − 1 has left (Lindley's recursion).
+/// Arrival time of the last bit of the last frame of `frames`, over hops of any rates (ps). Packet
+/// i leaves hop j when it has arrived at the hop and packet i − 1 has left (Lindley's recursion).
 fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
     let mut free = vec![0; path.len()];
     let mut arrival = 0;
@@ -295,7 +295,7 @@ fn hpcc_leaves_five_percent_of_an_empty_network_idle() {
             for size in [1, 30_000, 100_000, 300_001, 1_000_000, 10_000_000] {
                 let (count, last) = frames(size);
                 // The flow sends for one round trip at line rate until the first report has
-                // returned. Then it has the window W with W = eta BDP + W_AI.
+                // returned. Then the flow has the window W with W = eta BDP + W_AI.
                 let first = count.min(base / full);
                 let rest = (count - first) as f64 * full as f64 * (1.0 / (0.95 + 0.05 / 100.0) - 1.0);
                 let expected = train(&path, count, last) + rest as u64;

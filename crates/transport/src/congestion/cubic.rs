@@ -37,11 +37,11 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |_, _| CongestionControl::boxed(Cubic::new(hystart))))
 }
 
-/// Constant C of RFC 9438 section 5 (segments per s³), and its constant β.
+/// Constants C (segments per s³) and β of RFC 9438 section 5.
 const SCALE: f64 = 0.4;
 const DECREASE: f64 = 0.7;
-/// Constant α_cubic = 3 (1 − β)/(1 + β). With it, the Reno-friendly window equals NewReno's window
-/// on average (section 4.3).
+/// Constant α_cubic = 3 (1 − β)/(1 + β). With this constant, the Reno-friendly window equals
+/// NewReno's window on average (section 4.3).
 const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 /// Largest factor by which the window grows in a round trip (section 4.4).
 const STEEPEST: f64 = 1.5;
@@ -53,8 +53,8 @@ const ARTIFACT_SLOWEST: f64 = 20.0;
 const ARTIFACT_FLAT: f64 = 100.0;
 const ARTIFACT_FASTEST: f64 = 2.0;
 
-/// Round trip as ns-3 measures it, by timestamps in whole milliseconds.
-/// Zero counts as one microsecond. So in a data center the first train of ACKs ends slow start.
+/// Round-trip time from timestamps in whole milliseconds, as in ns-3. Zero milliseconds count as
+/// one microsecond. So in a data center the first train of ACKs ends slow start.
 fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
     const TICK: Time = Time::from_ms(1);
     match now.0 / TICK.0 - now.saturating_sub(rtt).0 / TICK.0 {
@@ -71,16 +71,16 @@ pub struct Cubic {
     plateau: f64,
     /// Time K from the last reduction to the plateau (s).
     flat_at: f64,
-    /// Start of congestion avoidance. It moves later by the time in which the window
+    /// Start time of congestion avoidance. The start moves later by the time in which the window
     /// could not grow.
     epoch: Option<Time>,
-    /// Window W_est that NewReno would have (segments).
+    /// Estimate W_est of the window of NewReno on this path (segments).
     friendly: f64,
     /// Window cwnd_prior before the last reduction (segments).
     prior: f64,
     after_timeout: bool,
     last_ack: Time,
-    /// State of the first slow start. `None` after a loss or a mark has ended it.
+    /// State of the first slow start. `None` after a loss or a mark has ended the slow start.
     slow_start: Option<SlowStart>,
     hystart: HyStart,
 }
@@ -157,8 +157,8 @@ impl Cubic {
         self.epoch = Some(now);
         self.friendly = size;
         if self.after_timeout || size >= self.plateau {
-            // Either section 4.8 applies, or there was no reduction yet,
-            // or the window is beyond the plateau. The curve is convex from here.
+            // Section 4.8 applies, or the flow had no reduction yet, or the window is beyond the
+            // plateau. From now on the cubic curve is convex.
             (self.plateau, self.flat_at) = (size, 0.0);
         } else {
             self.flat_at = ((self.plateau - size) / SCALE).cbrt();
@@ -167,7 +167,7 @@ impl Cubic {
         now
     }
 
-    /// Value W_cubic(t) of the cubic function (Eq. 1).
+    /// Window W_cubic(t) by the cubic function (Eq. 1).
     fn at(&self, seconds: f64) -> f64 {
         SCALE * (seconds - self.flat_at).powi(3) + self.plateau
     }
@@ -204,7 +204,8 @@ impl Controller for Cubic {
             // After a timeout, ns-3 resets all state (CubicReset).
             (self.plateau, self.prior) = (0.0, 0.0);
         }
-        // Section 4.6 uses the flight after a loss, as RFC 5681 does, and ns-3 uses the window.
+        // After a loss, section 4.6 reduces the flight size, as RFC 5681 does, and ns-3 reduces the
+        // window.
         let base =
             if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base * DECREASE).max(2.0);

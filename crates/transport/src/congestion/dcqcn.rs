@@ -1,4 +1,4 @@
-//! DCQCN: rate by congestion notifications (Zhu et al., SIGCOMM 2015).
+//! DCQCN: a control that sets the rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
 //! Alpha, cuts and increases follow timers of microseconds. The control updates these
 //! values when the flow sends or receives a packet, so a flow needs no timer events.
@@ -68,7 +68,7 @@ const PARAMS: &[ParamInfo] = &[
     by_set(
         "hyper_increase",
         RATE,
-        "R_HAI, the hyper increase of the target. With a byte counter it is multiplied by the number of rounds.",
+        "R_HAI, the hyper increase of the target. With a byte counter, this increase is multiplied by the number of rounds.",
     ),
     by_set("min_rate", RATE, "Smallest rate."),
 ];
@@ -125,10 +125,10 @@ pub struct DcqcnParameters {
     pub gain: f64,
     /// Value of alpha at the first notification, in (0, 1].
     pub initial_alpha: f64,
-    /// Additive increase R_AI of the target.
+    /// Additive increase R_AI of the target rate.
     pub additive_increase: BitRate,
-    /// Hyper increase R_HAI of the target. With a byte counter it is multiplied by the
-    /// number of rounds.
+    /// Hyper increase R_HAI of the target rate. With a byte counter, the increase is multiplied by
+    /// the number of rounds.
     pub hyper_increase: BitRate,
     /// Smallest rate of a flow.
     pub min_rate: BitRate,
@@ -149,7 +149,7 @@ bufferlab_params::choices! {
 }
 
 impl DcqcnSet {
-    /// Parameters of the set for a host of this line rate.
+    /// Parameters of the published set for a host of this line rate.
     #[must_use]
     pub fn parameters(self, line_rate: BitRate) -> DcqcnParameters {
         match self {
@@ -306,7 +306,7 @@ impl Controller for Dcqcn {
 }
 
 impl State {
-    /// Handles a congestion notification.
+    /// Reacts to a congestion notification as the parameter `reaction` prescribes.
     fn on_notification(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, now: Time) {
         self.advance(p, config, window, now);
         match p.reaction {
@@ -346,7 +346,7 @@ impl State {
         }
     }
 
-    /// Runs the timers up to `now`.
+    /// Executes all expirations of DCQCN's timers up to the time `now`.
     fn advance(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, now: Time) {
         if !self.is_notified || self.next_due(p) > now {
             return;
@@ -379,8 +379,8 @@ impl State {
             self.alpha_due += p.alpha_interval;
             return;
         }
-        // Without notifications all steps are equal, so the loop can apply them at once.
-        // A rate cut, however, must use the alpha of the time of the cut.
+        // Without notifications all steps of alpha are equal, so one product applies all steps. A
+        // rate cut, however, must use the value of alpha at the time of the cut.
         let until = if self.news_for_rate { now.min(self.decrease_due) } else { now };
         let steps = (until - self.alpha_due).0 / p.alpha_interval.0 + 1;
         self.alpha *= power(1.0 - p.gain, steps);
@@ -407,7 +407,8 @@ impl State {
         self.increase_due = at + p.increase_interval;
     }
 
-    /// Applies an increase by timer or byte counter. The caller then raises the stage.
+    /// Applies an increase by timer or byte counter. The caller then increments the stage of the
+    /// timer or counter.
     fn increase(&mut self, p: &DcqcnParameters, config: &TcpConfig) {
         let (timer, bytes) = (self.timer_stage, self.byte_stage);
         let (most, least) =

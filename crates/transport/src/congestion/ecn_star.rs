@@ -3,7 +3,7 @@
 use super::{CongestionControl, CongestionControlInfo, NewReno};
 
 /// Registry entry of ECN*. The reaction is NewReno's: marks halve the window, once per round trip.
-/// The switch makes this control ECN*, because it marks by the instantaneous queue with K near
+/// The difference to NewReno is in the switch, which marks by the instantaneous queue with K near
 /// one bandwidth-delay product.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "ecn-star",

@@ -35,7 +35,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Count { min: 0, max: u32::MAX as u64 },
         default: ParamValue::Count(5),
         artifact_default: None,
-        doc: "maxStage: round trips of additive increase before a multiplicative one. Default: section 5.1.",
+        doc: "maxStage, the number of round trips of additive increase before a multiplicative adjustment. Default: section 5.1.",
     },
     ParamInfo {
         name: "flows",
@@ -83,7 +83,8 @@ pub struct Hpcc {
 impl Hpcc {
     fn new(law: Law, config: &TcpConfig, window: &mut Window) -> Self {
         let reference = rate::begin(config, window);
-        // A flow starts at line rate, so its link counts as full until reports arrive.
+        // A flow starts at line rate, so its link counts as fully utilised before the first
+        // reports.
         Self { law, utilisation: 1.0, reference, stage: 0, renewed_at: 0, last: LastReports::default() }
     }
 

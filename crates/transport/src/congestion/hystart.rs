@@ -22,12 +22,12 @@ const RISE_DIVISOR: u64 = 8;
 const SAMPLES: u32 = 8;
 const CONSERVATIVE_DIVISOR: f64 = 4.0;
 const CONSERVATIVE_ROUNDS: u32 = 5;
-/// Constants of ns-3: HystartLowWindow (segments), HystartAckDelta, HystartDelayMax.
+/// HyStart constants of ns-3: HystartLowWindow (segments), HystartAckDelta, HystartDelayMax.
 const CLASSIC_LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_ACK_GAP: Time = Time::from_ms(2);
 const CLASSIC_MOST_RISE: Time = Time::from_ms(1_000);
 
-/// Observations of a slow start, as its rule needs them.
+/// Round trips and ACKs of a slow start, from which HyStart detects the end of the slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlowStart {
     kind: HyStart,
@@ -40,9 +40,10 @@ pub(super) struct SlowStart {
     /// Least round-trip time of the current round. [`Time::MAX`] before the first sample.
     least_now: Time,
     least_before: Time,
-    /// Least round-trip time of all rounds.
+    /// Least round-trip time in all rounds of the slow start.
     least_ever: Time,
-    /// Baseline of a conservative slow start, and the number of conservative rounds so far.
+    /// Baseline round-trip time of a conservative slow start, and the number of conservative rounds
+    /// so far.
     conservative: Option<(Time, u32)>,
 }
 
@@ -100,7 +101,7 @@ impl SlowStart {
         self.samples = 0;
     }
 
-    /// Computes the growth by RFC 9406 section 4.2.
+    /// Computes the growth of the window per acknowledged segment by RFC 9406 section 4.2.
     fn growth_rfc9406(&mut self) -> f64 {
         if self.samples >= SAMPLES {
             match self.conservative {

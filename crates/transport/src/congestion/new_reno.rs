@@ -19,7 +19,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
 };
 
-/// State of NewReno. It is empty, because NewReno needs only the window.
+/// State of NewReno. The state is empty, because NewReno needs only the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno;
 

@@ -54,7 +54,7 @@ bufferlab_params::choices! {
     #[derive(Default)]
     pub enum FirstAck {
         #[default]
-        Kept = "kept": "none; they are kept as the baseline of the next ACK",
+        Kept = "kept": "none; these reports are the baseline of the next ACK",
         Zeros = "zeros": "zeros, as in Reverie's public code, which reads reports that were never set",
     }
 }
@@ -96,7 +96,8 @@ const ARTIFACT_EASY_POWER: f64 = 0.5;
 /// State of the control PowerTCP.
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
-    /// Smoothed normalised power Γ. It is 1 at the target equilibrium without additive increase.
+    /// Smoothed normalised power Γ. The power is 1 at the target equilibrium without additive
+    /// increase.
     power: f64,
     law: PowerLaw,
     last: LastReports,
@@ -106,9 +107,9 @@ pub struct PowerTcp {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerLaw {
     pub(super) weights: Weights,
-    /// Current window (segments).
+    /// Current congestion window (segments).
     window: f64,
-    /// Window one round trip ago (segments).
+    /// Congestion window one round trip ago (segments).
     old: f64,
     /// Segment number above which an acknowledgement renews the old window.
     renewed_at: u32,

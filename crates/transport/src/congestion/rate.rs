@@ -6,8 +6,8 @@ use bufferlab_units::{BitRate, Time};
 
 /// Smallest rate of a flow in the public artifacts.
 const ARTIFACT_FLOOR: BitRate = BitRate::mbps(100);
-/// Smallest rate of a flow without an artifact, as a fraction of the line rate.
-/// The value is our choice. The papers name no smallest rate, and a flow that waits for seconds
+/// Smallest rate of a flow without an artifact, as a fraction of the line rate. The value is a
+/// choice of bufferlab, because the papers name no smallest rate. A flow that waits for seconds
 /// between two packets gets no feedback from the network.
 const FLOOR: f64 = 0.001;
 
@@ -28,8 +28,8 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     window.size = match config.states {
         // HPCC sends while fewer than W bytes are in flight, so the last segment may exceed W.
         CongestionStates::Rfc => size.ceil().max(1.0),
-        // TCP of ns-3 sends a segment only if the whole segment fits.
-        // RDMA of ns-3 sends as HPCC does.
+        // TCP of ns-3 sends a segment only if the whole segment fits. RDMA of ns-3 sends while
+        // fewer than W bytes are in flight, as HPCC does.
         CongestionStates::Ns3 if config.whole_segments => size.floor().max(1.0),
         CongestionStates::Ns3 => size.ceil().max(1.0),
     };
@@ -39,8 +39,9 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     size
 }
 
-/// Sets the first window to the scenario's, but at most to one bandwidth-delay product. In ns-3 a
-/// flow begins at line rate, and the scenario's window limits it until the control sets one.
+/// Sets the first window to the scenario's window, but at most to one bandwidth-delay product. In
+/// ns-3 a flow begins at line rate, and the scenario's window limits the flow until the control
+/// sets a window.
 pub(super) fn begin(config: &TcpConfig, window: &mut Window) -> f64 {
     match config.states {
         CongestionStates::Rfc => apply(config, window, f64::from(config.initial_window)),

@@ -50,7 +50,8 @@ const DEEPEST: f64 = 0.5;
 const SCALING: (f64, f64) = (0.1, 100.0);
 /// Range fs_range of the target as a multiple of the base target.
 const SCALING_RANGE: f64 = 5.0;
-/// Smallest window (segments). The value is our choice, because the paper names none.
+/// Smallest window (segments). The value is a choice of bufferlab, because the paper states no
+/// smallest window.
 const SMALLEST: f64 = 0.001;
 /// Number of consecutive timeouts that reset the window to the smallest (RETX_RESET_THRESHOLD).
 const TIMEOUTS_TO_RESET: u32 = 5;
@@ -58,9 +59,9 @@ const TIMEOUTS_TO_RESET: u32 = 5;
 /// State of the control Swift.
 #[derive(Clone, Debug)]
 pub struct Swift {
-    /// Window of the flow (segments). It may be less than one segment.
+    /// Window of the flow (segments). The window may be less than one segment.
     window: f64,
-    /// Target delay before it is scaled by the window.
+    /// Base target delay, before the scaling by the window.
     base_target: Time,
     last_decrease: Time,
     last_rtt: Time,
@@ -80,10 +81,10 @@ impl Swift {
         this
     }
 
-    /// Target delay: the base target, plus an amount that is larger for smaller windows.
-    /// With one target for all windows, many small flows would compete for a queue that
-    /// cannot be kept short (section 3.5). The paper's term per hop is omitted,
-    /// because a path's base round trip is part of the base target.
+    /// Target delay of Swift: the base target, plus an amount that is larger for smaller windows.
+    /// With one target for all windows, many small flows would compete for a queue that cannot be
+    /// kept short (section 3.5). The paper's term per hop is omitted, because a path's base round
+    /// trip is part of the base target.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;
@@ -137,7 +138,7 @@ impl Controller for Swift {
         now: Time,
     ) {
         match event {
-            // Swift ignores marks.
+            // Swift does not react to congestion marks.
             CongestionEvent::Mark => return,
             CongestionEvent::Timeout if self.timeouts + 1 >= TIMEOUTS_TO_RESET => self.window = SMALLEST,
             CongestionEvent::Loss | CongestionEvent::Timeout if self.may_decrease(now) => {

@@ -1,5 +1,5 @@
-//! θ-PowerTCP: PowerTCP without help from switches. It uses the round trip and its gradient
-//! (Addanki et al., NSDI 2022).
+//! θ-PowerTCP: PowerTCP without help from switches. The control uses the round-trip time and its
+//! gradient (Addanki et al., NSDI 2022).
 
 use super::power_tcp::{PARAMS_WITHOUT_REPORTS, PowerLaw, Weights};
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
@@ -39,7 +39,7 @@ pub struct ThetaPowerTcp {
     /// Smoothed normalised power Γ of the flow.
     power: f64,
     law: PowerLaw,
-    /// Round trip and time of the previous ACK.
+    /// Round-trip time and arrival time of the previous ACK.
     last: Option<(Time, Time)>,
 }
 
@@ -95,19 +95,19 @@ impl Controller for ThetaPowerTcp {
         if updates || !is_artifact {
             self.law.apply(config, window, ack);
         } else {
-            // The first window stays until the first update.
-            // Between two updates, the window stays as a recovery left it.
+            // The first window stays until the first update. Between two updates, only a recovery
+            // changes the window.
             self.law.wait(ack);
         }
     }
 
-    /// Resets the gradient, because it compares only round trips of one message.
+    /// Resets the gradient, because the gradient compares only round trips of one message.
     fn begin_message(&mut self, _: Time) {
         self.law.begin_message();
         self.last = None;
     }
 
-    /// Reports the smoothed normalised power Γ.
+    /// Reports the smoothed normalised power Γ of the flow.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("power", self.power);
     }

@@ -71,9 +71,9 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
 /// Parameters of the control TIMELY.
 #[derive(Clone, Copy, Debug)]
 struct Law {
-    /// Round trip T_low below which the rate grows.
+    /// Round-trip time T_low below which the rate grows.
     low: Time,
-    /// Round trip T_high above which the rate falls.
+    /// Round-trip time T_high above which the rate falls.
     high: Time,
     /// Additive increase δ of the rate.
     increment: BitRate,
@@ -81,8 +81,8 @@ struct Law {
     fast_increment: BitRate,
 }
 
-/// Weight α of a new difference of round trips (section 5, EWMA). It is 0.875 in HPCC's
-/// and ABM's code.
+/// Weight α of a new difference of round trips (section 5, EWMA). The weight is 0.875 in HPCC's and
+/// ABM's code.
 const NEWEST: f64 = 0.875;
 /// Multiplicative decrease β of the rate (section 5).
 const DECREASE: f64 = 0.8;
@@ -147,8 +147,7 @@ impl Timely {
     fn increment(&self, config: &TcpConfig) -> f64 {
         let patience = match config.states {
             CongestionStates::Rfc => PATIENCE,
-            // The public ns-3 code counts the increases before the current increase,
-            // whatever caused them.
+            // The public ns-3 code counts all increases before the current increase.
             CongestionStates::Ns3 => PATIENCE + 1,
         };
         if self.calm >= patience { self.law.fast_increment } else { self.law.increment }.0 as f64
@@ -178,7 +177,7 @@ impl Controller for Timely {
             self.last_rtt = ack.rtt;
             self.updated_at = ack.next;
         }
-        // Between updates, ns-3 leaves the window as a recovery has set it.
+        // Between updates, ns-3 keeps the window that a recovery has set.
         if updates || config.states == CongestionStates::Rfc {
             self.apply(config, window);
         }

@@ -1,4 +1,4 @@
-//! Sending end of a message: its pace, its window, and how it goes back or repeats selectively.
+//! Sender of a message: the pace, the window, and the repair by go-back-N or selective repeat.
 //!
 //! Go-back-N needs two positions: the first unacknowledged segment `una`,
 //! and the next segment to send. Selective repeat has TCP's scoreboard (see [`crate::Sender`]):
@@ -13,15 +13,15 @@ use crate::telemetry::HopReport;
 use crate::{Segment, SenderCounters, TcpConfig};
 use bufferlab_units::Time;
 
-/// Largest number of times that the timeout doubles.
+/// Largest number of doublings of the retransmission timeout.
 const MAX_BACKOFF: u8 = 6;
 
-/// Sender of one message.
+/// Sender of one RDMA message.
 #[derive(Clone, Debug)]
 pub struct QueuePair {
     una: u32,
     next: u32,
-    /// First segment that the sender has never sent.
+    /// Number of the first segment that the sender has never sent.
     new_from: u32,
     total: u32,
     lost_below: u32,
@@ -70,14 +70,14 @@ impl QueuePair {
         }
     }
 
-    /// Number of segments in the network, as the sender knows it.
+    /// Number of segments that the sender believes to be in the network.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.next - self.una - self.sacked.count() - self.pending_loss
     }
 
-    /// Whether a segment is waiting and the window allows it to leave.
+    /// Whether a segment is waiting to be sent and the window has space for the segment.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
         let in_flight = self.in_flight();
@@ -92,7 +92,7 @@ impl QueuePair {
         if self.counters.sent == 0 { Time::ZERO } else { self.paced_from + self.window.pacing_gap }
     }
 
-    /// Whether [`Self::poll_transmit`] would return a segment now.
+    /// Whether the sender can send a segment now (see [`Self::poll_transmit`]).
     #[inline(never)]
     #[must_use]
     pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
@@ -264,14 +264,14 @@ impl QueuePair {
         true
     }
 
-    /// Whether the receiver has acknowledged every segment.
+    /// Whether the receiver has acknowledged every segment of the message.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.una == self.total
     }
 
-    /// Number of segments that are acknowledged cumulatively.
+    /// Number of segments that the receiver has acknowledged cumulatively.
     #[must_use]
     pub fn acknowledged(&self) -> u32 {
         self.una
@@ -283,20 +283,20 @@ impl QueuePair {
         self.window
     }
 
-    /// Counters of the queue pair.
+    /// Counters of the segments and timeouts of the queue pair.
     #[inline]
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
-    /// Failure of the congestion control ([`crate::Sender::take_failure`]).
+    /// Failure of the congestion control, returned once ([`crate::Sender::take_failure`]).
     #[must_use]
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         self.congestion.take_failure()
     }
 
-    /// State of the congestion control.
+    /// State of the flow's congestion control.
     #[must_use]
     pub fn congestion_control(&self) -> &CongestionControl {
         &self.congestion

@@ -1,10 +1,10 @@
-//! Receiving end of a message: order, acknowledgements, congestion notifications.
+//! Receiver of an RDMA message: order of segments, acknowledgements, congestion notifications.
 
 use super::{Notification, RdmaAck, RdmaConfig, Recovery, Response};
 use crate::ranges::Ranges;
 use bufferlab_units::Time;
 
-/// Receiver of one message.
+/// Receiver of one RDMA message.
 #[derive(Clone, Debug)]
 pub struct Responder {
     next: u32,
@@ -16,7 +16,7 @@ pub struct Responder {
     nack_from: Time,
     /// Whether a congestion mark has arrived that no ACK has reported yet.
     is_marked: bool,
-    /// Time before which the responder sends no notification.
+    /// Time before which the responder sends no congestion notification.
     quiet_until: Time,
     beyond: Ranges,
 }
@@ -38,7 +38,7 @@ impl Responder {
         }
     }
 
-    /// Handles segment `seq`, sent at `sent`, `marked` or not.
+    /// Handles the arrival of segment `seq`, sent at `sent`, with or without a mark (`marked`).
     /// After a call, callers read [`Self::deadline`].
     #[must_use]
     #[inline]
@@ -125,7 +125,8 @@ impl Responder {
         self.deadline
     }
 
-    /// Handles the deadline. Returns the coalesced ACK if it is due. Early calls do nothing.
+    /// Handles the deadline of the ACK timer. Returns the coalesced ACK if the deadline has passed.
+    /// Early calls do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<RdmaAck> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0), false))
@@ -138,7 +139,7 @@ impl Responder {
         self.next == self.total
     }
 
-    /// Number of segments that arrived in order so far.
+    /// Number of segments that have arrived in order so far.
     #[must_use]
     pub fn delivered(&self) -> u32 {
         self.next

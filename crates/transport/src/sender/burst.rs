@@ -1,16 +1,16 @@
-//! Bursts of a sender with large send offload: when they start, and how long they are.
+//! Start times and lengths of bursts of a sender with large send offload.
 //!
 //! The stack gives the NIC one large piece of data, at most [`TcpConfig::burst_segments`] segments.
-//! The NIC cuts the piece into segments and sends them back to back. It sends the whole burst,
-//! even if the window changes. Few large pieces cost less than many small pieces.
-//! So the stack waits until its window has space for a piece that is worth sending.
-//! Linux has this rule (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
+//! The NIC cuts the piece into segments and sends them back to back. The NIC sends the whole burst,
+//! even if the window changes. Few large pieces cost less than many small pieces. So the stack
+//! waits until its window has space for a piece that is worth sending. Linux has this rule
+//! (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
 //!
-//! * a full burst, or all that is left of the message, leaves at once;
+//! * a full burst, or the whole rest of the message, leaves at once;
 //! * a third of the window leaves at once, too: a window too small for a full burst becomes three
 //!   bursts per round trip;
-//! * a burst never waits while nothing is in the network, nor after a loss: retransmissions leave
-//!   one by one.
+//! * a burst never waits while the network has no segment of the flow, nor after a loss:
+//!   retransmissions leave one by one.
 //!
 //! **Simplified**: Linux also bounds a burst by the data that a flow's pace sends within a
 //! millisecond, and stops waiting after half a round trip.

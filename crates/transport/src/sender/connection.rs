@@ -1,8 +1,8 @@
-//! State that a connection keeps between messages.
+//! State that a connection keeps between its messages.
 //!
-//! Each message is a separate flow, whose segments count from 0.
-//! The connection keeps what a sender has learned about the path:
-//! window and slow-start threshold, the round-trip estimate and the congestion control's state.
+//! Each message is a separate flow, whose segments count from 0. The connection keeps the sender's
+//! knowledge of the path: window and slow-start threshold, round-trip estimate and the state of the
+//! congestion control.
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
@@ -10,7 +10,7 @@ use crate::congestion::{CongestionControl, NewReno, Window};
 use crate::rtt::RttEstimator;
 use bufferlab_units::Time;
 
-/// An open connection between two of its messages.
+/// State of an open connection between two messages.
 #[derive(Clone, Debug)]
 pub struct Connection {
     window: Window,
@@ -22,8 +22,8 @@ pub struct Connection {
 }
 
 impl Sender {
-    /// Takes the connection at `now`, when the message has been acknowledged.
-    /// The call moves the congestion control's state out of the sender, which has no work left.
+    /// Removes the connection from the sender at `now`, when the message has been acknowledged. The
+    /// connection then has the congestion control's state, and the sender has no work left.
     #[must_use]
     pub fn connection(&mut self, now: Time) -> Connection {
         debug_assert!(self.is_done(), "a connection carries one message at a time");
@@ -42,14 +42,15 @@ impl Sender {
         }
     }
 
-    /// Sends this message, of which no segment has been sent yet,
-    /// over an open connection without a handshake. Window, threshold,
-    /// round-trip estimate and the control's state are those after the previous message.
+    /// Sends this new message over an open connection without a handshake. No segment of the
+    /// message may have been sent. Window, threshold, round-trip estimate and the control's state
+    /// are those after the previous message.
     ///
     /// `idle_restart` concerns a connection that was idle for longer than its retransmission
-    /// timeout. Such a connection begins with the smaller of its window and the initial window
-    /// (RFC 5681 section 4.1). Its threshold stays. Controls that set their window ignore the
-    /// restart: they pace their packets, so the burst that the restart prevents does not happen.
+    /// timeout. After this time, a connection begins with the smaller of its window and the initial
+    /// window (RFC 5681 section 4.1). The slow-start threshold stays. Controls that set their
+    /// window ignore the restart: these controls pace their packets, so the burst that the restart
+    /// prevents does not happen.
     pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {
         debug_assert!(self.next == 0, "a message changes its connection before it is sent");
         let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;
@@ -62,7 +63,7 @@ impl Sender {
         }
         congestion.begin_message(idle);
         self.skip_handshake();
-        // The receiver's window is known from earlier messages.
+        // The sender knows the receiver's window from earlier messages of the connection.
         self.window_is_known = true;
         (self.window, self.rtt, self.congestion) = (window, rtt, congestion);
         self.next_send_at = next_send_at;

@@ -8,8 +8,8 @@
 //!    +--- lost segment ---> Recovery --- recovery_point acknowledged ---> Open
 //! ```
 //!
-//! The order of steps within one ACK matters and is that of ns-3:
-//! leave a reduction, enter one, handle SACKs, handle the cumulative part.
+//! The order of steps within one ACK matters and equals the order in ns-3. The steps are: leave a
+//! reduction, enter a reduction, handle SACKs, handle the cumulative part.
 
 use super::{AckInfo, Phase, Reduction, Sender};
 use crate::congestion::CongestionEvent;
@@ -18,7 +18,7 @@ use crate::{Ack, TcpConfig};
 use bufferlab_units::Time;
 
 impl Sender {
-    /// Handles an ACK with ns-3's states, for [`Sender::handle_ack`].
+    /// Handles an ACK under the sender states of ns-3, for [`Sender::handle_ack`].
     pub(super) fn handle_ack_ns3(
         &mut self,
         config: &TcpConfig,

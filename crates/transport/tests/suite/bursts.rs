@@ -1,5 +1,4 @@
-//! Tests of the bursts that a sender with large send offload releases,
-//! and of how a closed or resumed sender sends.
+//! Tests of the bursts of a sender with large send offload, and of closed and resumed senders.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, Sender, TcpConfig};
@@ -47,8 +46,9 @@ fn without_offload_every_ack_releases_two_segments_of_slow_start() {
 
 #[test]
 fn a_burst_waits_for_a_third_of_the_window() {
-    // With each ACK, the window grows by one and one segment leaves. The space is 2,
-    // then 4, which is a third of 14. Then it is 2, 4, 6, and a third of 17 is 5. And so on.
+    // With each ACK, the window grows by one and one segment leaves. The free space of the window
+    // is 2, then 4 segments; 4 is a third of 14. Later the free space is 2, 4, then 6 segments, and
+    // a third of 17 is 5.
     assert_eq!(after_each_ack(44, 8), [0, 4, 0, 0, 6, 0, 0, 6]);
 }
 

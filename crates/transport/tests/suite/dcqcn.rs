@@ -48,7 +48,7 @@ impl Flow {
     }
 }
 
-/// Factor by which one step down multiplies alpha.
+/// Factor by which each decrease of DCQCN multiplies alpha.
 const KEEP: f64 = 255.0 / 256.0;
 
 #[test]
@@ -69,7 +69,7 @@ fn the_paper_cuts_first_and_then_raises_alpha() {
     let cut = 35.0 * (1.0 - alpha / 2.0);
     flow.notify(120);
     flow.expect(120, cut, 35.0, KEEP * alpha + 1.0 / 256.0);
-    // Another notification within 50 us has no effect.
+    // A second congestion notification within 50 us has no effect.
     flow.notify(169);
     flow.expect(169, cut, 35.0, KEEP * alpha + 1.0 / 256.0);
     // The cut has restarted the timers: five steps of fast recovery follow,
@@ -99,8 +99,8 @@ fn hyper_increase_needs_timer_and_byte_counter() {
         flow.send(50, 10_000_000);
     }
     assert!((flow.state(50).1 - 20.2).abs() < 1e-6, "five times 40 Mb/s");
-    // The timer goes through its stages. From the seventh step on, both counters exceed five:
-    // the increases are 1 x 200 Mb/s, 2 x 200 Mb/s …
+    // The rate increases pass through the stages of the timer. From the seventh increase on, both
+    // counters exceed five: the increases are 1 x 200 Mb/s, 2 x 200 Mb/s …
     let at = |stage: u64| 50 + 55 * stage;
     assert!((flow.state(at(6)).1 - (20.2 + 6.0 * 0.04)).abs() < 1e-6);
     assert!((flow.state(at(7)).1 - (20.44 + 0.2)).abs() < 1e-6);

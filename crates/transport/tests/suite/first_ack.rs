@@ -35,8 +35,8 @@ fn queue_pairs_of_the_artifact_compare_it_with_zeros_and_others_keep_it() {
     for config in [&tcp, &queue_pair, &of_artifact(&tcp)] {
         assert_eq!(power_after_first_ack(config, &[]), 1.0, "nothing to compare");
     }
-    // The port received 100 kB (99,968 B in whole units) in 40 us, in which it could send 50 kB.
-    // The voltage is 100 kB + 20 kB. The time is half of a round trip.
+    // The port received 100 kB (99,968 B in whole units) in 40 us, and could send only 50 kB. The
+    // voltage is 100 kB + 20 kB. The time is half of a round trip.
     let expected = 0.5 * 1.0 + 0.5 * (99_968.0 / 50_000.0 * 1.2);
     let found = power_after_first_ack(&of_artifact(&queue_pair), &[]);
     assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");

@@ -17,7 +17,7 @@ fn config() -> TcpConfig {
     TcpConfig { initial_window: 100, segment_wire_bytes: 1_000, ..TcpConfig::default() }
 }
 
-/// A control with its window, and the ACKs so far.
+/// A congestion control under test, with its window and the segments acknowledged so far.
 struct Flow {
     config: TcpConfig,
     control: CongestionControl,
@@ -79,14 +79,15 @@ impl Flow {
         self.control.on_ack(&self.config, &mut self.window, &ack);
     }
 
-    /// Reacts to a loss or a mark as a sender does, and sets the window to the threshold.
+    /// Reports a loss or a mark to the control as a sender does, and sets the window to the
+    /// threshold.
     fn congestion(&mut self, event: CongestionEvent, flight: u32, at: Time) {
         self.control.on_congestion(&self.config, &mut self.window, event, flight, at);
         self.window.size = self.window.slow_start_threshold;
     }
 
-    /// Window of a control that sets a rate (segments). It is finer than the number of
-    /// segments that the window allows.
+    /// Window of a control that sets a rate (segments). The pacing gap gives this window with a
+    /// finer resolution than whole segments.
     fn paced_window(&self) -> f64 {
         self.config.base_rtt.0 as f64 / self.window.pacing_gap.0 as f64
     }
@@ -96,7 +97,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "{found}, expected {expected}");
 }
 
-/// A report of a port with 10 Gb/s.
+/// A telemetry report of a port with 10 Gb/s.
 fn report(at_us: u64, queue_bytes: u32, sent_bytes: u64) -> HopReport {
     HopReport { queue_bytes, port: 7, sent_bytes, at: Time::from_us(at_us), rate: BitRate::gbps(10) }
 }
@@ -180,8 +181,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     for tenth in 5..=180 {
         now = run_until(&mut flow, now, start + Time::from_ms(100 * tenth), rtt);
         let t = (now - start).as_secs_f64();
-        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches it within a round trip, so it
-        // is between W(t - RTT) and W(t + RTT).
+        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches this value within a round
+        // trip. So the window is between W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
         assert!(
@@ -194,8 +195,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
 
 #[test]
 fn cubic_is_reno_where_reno_is_faster() {
-    // With 80 us the cubic function hardly rises in 10 ms. By section 4.3, the window grows by
-    // 0.529 segments per round trip up to the former window, then by one segment.
+    // With a round trip of 80 us, the cubic function hardly rises in 10 ms. By section 4.3, the
+    // window grows by 0.529 segments per round trip up to the former window, then by one segment.
     let rtt = Time::from_us(80);
     let mut flow = Flow::new("cubic", config());
     flow.congestion(CongestionEvent::Mark, 90, Time::ZERO);
@@ -381,7 +382,7 @@ fn hpcc_follows_algorithm_1() {
     // The window is W = W_c eta/U + W_AI with W_AI = 100 * 0.05/100.
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
-    // The reference stays within the round trip, so an equal U gives an equal window.
+    // The reference window is constant within a round trip, so an equal U gives an equal window.
     // The shorter of the two compared queues counts.
     flow.ack(TestAck { telemetry: &[report(16, 0, 20_000)], ..TestAck::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
@@ -437,7 +438,7 @@ fn powertcp_follows_algorithm_1() {
     near(power(&flow), smoothed, 1e-9);
     let second = 0.9 * (100.0 / smoothed + 10.0) + 0.1 * first;
     near(flow.paced_window(), second, 1e-2);
-    // The next round refers to the present window.
+    // The old window of the next round is the present window.
     let third_power = 0.9 * smoothed + 0.1 * 1.3;
     flow.ack(TestAck { new_round: true, telemetry: &[report(24, 30_000, 30_000)], ..TestAck::default() });
     let third = 0.9 * (100.0 / third_power + 10.0) + 0.1 * second;

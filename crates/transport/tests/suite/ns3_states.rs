@@ -1,5 +1,5 @@
-//! Tests of the sender's states of ns-3 for the `artifact` profile,
-//! in which they differ from the RFCs.
+//! Tests of the sender states of ns-3 for the `artifact` profile, where these states differ from
+//! the RFCs.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, ConfiguredControl, CongestionStates, Phase, Receiver, Sender, TcpConfig};
@@ -139,8 +139,8 @@ fn two_thousand_random_patterns_of_losses_and_marks_end() {
     }
 }
 
-/// A sender with twenty segments in flight. Segments 0 and 1 are lost,
-/// and three later segments are reported.
+/// A sender with twenty segments in flight. Segments 0 and 1 are lost, and SACKs report three later
+/// segments.
 fn two_losses(control_name: &str, states: CongestionStates) -> (TcpConfig, Sender) {
     let config = config(states);
     let mut sender = Sender::new(&config, &control(control_name, &[], &config), TOTAL);
@@ -168,7 +168,7 @@ fn controls_that_set_the_window_once_per_round_trip_repair_one_hole_at_a_time_in
         let second = sender.poll_transmit(&config, Time::from_us(2_000)).expect("the next hole");
         assert_eq!((second.seq, second.retransmission), (1, true), "{name}");
     }
-    // If every acknowledgement sets the window, the recovery does not affect it.
+    // If every acknowledgement sets the window, the recovery does not affect the window.
     for name in ["powertcp", "hpcc"] {
         let (config, mut sender) = two_losses(name, CongestionStates::Ns3);
         let mut resent = Vec::new();

@@ -42,8 +42,7 @@ enum InFlight {
     Notification,
 }
 
-/// Faults of the wire: the transmissions that it loses in either direction,
-/// and the segments that it marks.
+/// Faults of the wire: the lost transmissions in either direction, and the marked segments.
 struct WireFaults<'a> {
     lose: &'a mut dyn FnMut(u32, Segment) -> bool,
     lose_ack: &'a mut dyn FnMut(u32) -> bool,
@@ -57,7 +56,7 @@ fn run(control: &str, config: &TcpConfig, total: u32, wire: &mut WireFaults<'_>)
     let (mut now, mut busy, mut order, mut sent, mut acks) = (Time::ZERO, Time::ZERO, 0, 0, 0);
     let (mut nacks, mut notifications) = (0, 0);
     for _ in 0..200_000 {
-        // The NIC takes a segment when it has sent the previous segment.
+        // The NIC takes a segment when the previous segment has left.
         if busy <= now
             && let Some(segment) = sender.poll_transmit(config, now)
         {

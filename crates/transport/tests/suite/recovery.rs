@@ -16,7 +16,7 @@ const FRAME: u32 = 1_500;
 /// Decides whether the n-th transmission of a direction is lost.
 type Fate<'a> = dyn FnMut(u32, Segment) -> bool + 'a;
 
-/// Outcome of a simulated flow.
+/// Counters and completion time of a simulated flow.
 struct Outcome {
     counters: SenderCounters,
     finished_at: Time,
@@ -32,8 +32,8 @@ enum InFlight {
     Ack(Ack, HopReport),
 }
 
-/// Runs one flow over a link of 10 Gb/s and 80 us.
-/// `lose(n, segment)` decides about the n-th data packet and `lose_ack(n)` about the n-th ACK.
+/// Runs one flow over a link of 10 Gb/s and 80 us. `lose(n, segment)` returns whether the n-th data
+/// packet is lost, and `lose_ack(n)` whether the n-th ACK is lost.
 fn run(
     config: &TcpConfig,
     total: u32,
@@ -237,8 +237,9 @@ fn names() -> impl Iterator<Item = &'static str> {
     CONGESTION_CONTROLS.iter().map(|info| info.name)
 }
 
-/// Checks a flow of `total` segments, of which `lose(n, segment)` loses some data packets.
-/// All segments must be delivered once, and sent hardly more often than they were lost.
+/// Checks a flow of `total` segments, of which `lose(n, segment)` loses some data packets. Every
+/// segment must be delivered once, and the number of retransmissions must hardly exceed the number
+/// of losses.
 fn check_delivery(
     control: &str,
     what: &str,

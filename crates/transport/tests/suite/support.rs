@@ -1,4 +1,4 @@
-//! Helpers of the tests: controls with parameters.
+//! Helpers of the tests: congestion controls with parameters, and their internal values.
 
 use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{ConfiguredControl, CongestionControl, TcpConfig, find_congestion_control};
@@ -10,7 +10,7 @@ pub(crate) fn control(name: &str, given: &[(&str, ParamValue)], config: &TcpConf
     info.configure_with(Profile::Paper, &given, config).expect("the parameters are in their domains")
 }
 
-/// Value that the control reports under this name.
+/// Internal value that the congestion control reports under this name.
 pub(crate) fn probed(control: &CongestionControl, name: &str) -> f64 {
     control.probed(name).unwrap_or_else(|| panic!("{control:?} has no {name}"))
 }

@@ -1,4 +1,4 @@
-//! Tests of how windows grow, and when paced senders send.
+//! Tests of the growth of windows, and of the sending times of paced senders.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, CongestionStates, Sender, TcpConfig};
@@ -12,7 +12,7 @@ fn ack(cumulative: u32) -> Ack {
     Ack { cumulative, sack: (0, 0), echo: Time::ZERO, marked: false }
 }
 
-/// Sends `count` segments of a flow.
+/// Lets the sender send `count` segments of its flow.
 fn send(sender: &mut Sender, config: &TcpConfig, now: Time, count: u32) {
     for n in 0..count {
         assert!(sender.poll_transmit(config, now).is_some(), "segment {n} of {count}");
@@ -26,8 +26,8 @@ fn a_window_that_the_card_never_fills_does_not_grow() {
         let mut sender = sender(name, &config, 1_000);
         let mut now = Time::ZERO;
         for round in 0..10 {
-            // Other flows of the host also get turns, so this flow sends seven segments
-            // per round trip.
+            // Other flows of the host also send in turn, so this flow sends seven segments per
+            // round trip.
             send(&mut sender, &config, now, 7);
             now += Time::from_us(80);
             for n in 1..=7 {
@@ -45,8 +45,7 @@ fn a_window_grows_for_one_round_trip_after_it_was_full() {
     send(&mut sender, &config, Time::ZERO, 10);
     assert!(sender.poll_transmit(&config, Time::ZERO).is_none(), "the window is full");
     let now = Time::from_us(80);
-    // The sender sends no segments before the ACKs, because it sent all ten segments before the
-    // window was full.
+    // The window is full after ten segments, so the sender sends no more segments before the ACKs.
     for n in 1..=10 {
         sender.handle_ack(&config, now, &ack(n));
         assert_eq!(sender.window().size, f64::from(10 + n));
@@ -105,7 +104,7 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
     }
     assert_eq!(sender.wake_at(&config, now), Time::MAX);
     assert_eq!(sender.wake_at(&config, now + gap), Time::MAX);
-    // The next ACK opens the window again.
+    // The next ACK leaves space in the window, so the sender may send again.
     sender.handle_ack(&config, now + gap, &ack(1));
     assert!(sender.wants_to_send(&config, now + gap));
 }

@@ -49,7 +49,7 @@ pub enum FlowListError {
         path: PathBuf,
         /// Number of the line with the first flow beyond the limit (after decompression), from 1.
         line: u64,
-        /// Largest allowed number of flows.
+        /// Largest allowed number of flows in a flow list.
         most: usize,
     },
     /// A line of the flow list has more or fewer fields than the header.
@@ -63,9 +63,9 @@ pub enum FlowListError {
         path: PathBuf,
         /// Number of the line in the file (after decompression), from 1.
         line: u64,
-        /// Number of fields in the header.
+        /// Number of fields in the header of the flow list.
         expected: usize,
-        /// Number of fields in the line.
+        /// Number of fields in the wrong line of the flow list.
         found: usize,
     },
     /// The flow list has no flows.
@@ -89,7 +89,7 @@ pub enum FlowListError {
         path: PathBuf,
         /// Name of the missing column.
         column: &'static str,
-        /// Names of the columns in the file.
+        /// Names of the columns in the flow list.
         found: Vec<String>,
     },
     /// A column appears twice in the flow list.
@@ -107,11 +107,11 @@ pub enum FlowListError {
         path: PathBuf,
         /// Number of the line in the file (after decompression), from 1.
         line: u64,
-        /// Name of the field's column.
+        /// Name of the column with the invalid field.
         column: String,
         /// Text of the invalid field.
         value: String,
-        /// Problem with the field's value.
+        /// Reason why the value of the field is invalid.
         problem: CellProblem,
     },
     /// A flow list cannot express a flow; nothing has been written.

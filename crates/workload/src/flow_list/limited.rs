@@ -1,5 +1,5 @@
-//! Limits for reading a file. A file without line ends (a few megabytes, gzipped, may be gigabytes)
-//! is refused before it fills the memory.
+//! Limits for reading a file of lines. A file without line ends could fill the memory, because a
+//! few gzipped megabytes may be gigabytes. The reader refuses the file before this happens.
 
 use crate::limits::{LINE_BYTES_MAX, UNPACKED};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} has more than {LINE_BYTES_MAX} bytes")]
 pub(crate) struct LineTooLong {
-    /// Number of the long line, from 1.
+    /// Number of the line that is too long, from 1.
     pub(crate) line: u64,
 }
 
@@ -54,8 +54,9 @@ impl<R: Read> Read for LimitedBytes<R> {
     }
 }
 
-/// Reader that passes bytes on. It returns an error with a [`LineTooLong`] if a line has more than
-/// [`LINE_BYTES_MAX`] bytes. Line ends within quotes end no line: they belong to a field.
+/// Reader that limits the length of lines. The reader returns an error with a [`LineTooLong`] if a
+/// line has more than [`LINE_BYTES_MAX`] bytes. Line ends within quotes belong to a field and do
+/// not end the line.
 pub(crate) struct LimitedLines<R> {
     inner: R,
     /// Number of the current line; `length` is the number of bytes that were read of this line.
@@ -71,7 +72,8 @@ enum CsvState {
     FieldStart,
     Field,
     Quotes,
-    /// The reader is after a quote within quotes. A second quote after it is a part of the field.
+    /// The reader has just read a quote within a quoted field. If another quote follows, both
+    /// quotes are one quote of the field.
     QuotesEnd,
     Comment,
 }
@@ -137,7 +139,8 @@ mod tests {
     fn line_ends_within_quotes_end_no_line() {
         let lines = "y\n".repeat(LINE_BYTES_MAX);
         assert_eq!(outcome(lines.as_bytes()), Ok(lines.len()));
-        // A quote in a comment or within a field opens no quotes. Two quotes do not close quotes.
+        // A quote in a comment or within a field opens no quotes. Two successive quotes do not end
+        // a quoted field.
         for harmless in ["# a \"\n", "a\"b,c\n", "\"a\",\"b\"\"\"\n"] {
             assert_eq!(
                 outcome(format!("{harmless}{lines}").as_bytes()),

@@ -2,14 +2,14 @@
 
 use super::CellProblem;
 
-/// Number in units of 10^−`decimals`, and whether the number is exact. Otherwise it is rounded to
-/// nearest, halves up.
+/// Number in units of 10^−`decimals`, and whether the number is exact. A number that is not exact
+/// is rounded to the nearest unit, halves up.
 pub(crate) struct Scaled {
     pub(crate) units: u64,
     pub(crate) exact: bool,
 }
 
-/// Reads a decimal number as spreadsheets and data frames write it: `12`, `12.5`, `1.25e3`.
+/// Reads a decimal number in the notations of spreadsheets and data frames: `12`, `12.5`, `1.25e3`.
 pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProblem> {
     let negative = text.starts_with('-');
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -46,7 +46,7 @@ pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
         units = append(units, 0)?;
         position += 1;
     }
-    // "-0.0" is zero, so it is accepted.
+    // The text "-0.0" is zero, so the parser accepts this text.
     if negative && (units != 0 || !exact) {
         return Err(CellProblem::Negative);
     }

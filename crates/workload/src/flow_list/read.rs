@@ -1,4 +1,4 @@
-//! Reads a flow list and checks it for mistakes.
+//! Reads a flow list and checks its columns and fields for mistakes.
 
 use super::limited::{LimitedLines, LineTooLong, unpacked};
 use super::number::{parse_scaled, parse_whole};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Content of a flow list.
+/// Content of a flow list file: flows, classes and ignored columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowList {
     /// Flows, ordered by start; flows with equal starts keep the order of their lines.
@@ -36,7 +36,7 @@ pub struct FlowList {
 /// | `conn_open_ns`, `open_ns` or `open_ps` | optional: time at which the connection opens; with the flow if empty or equal to the start |
 /// | `data_path`, `ack_path` | optional: choices (0..=255) at the branching switches, first one first, separated by `/`; the topology's rule if empty |
 ///
-/// Other columns are ignored and reported. Lines that begin with `#` are comments.
+/// The reader ignores and reports other columns. Lines that begin with `#` are comments.
 ///
 /// `hosts` is the number of hosts of the topology, and `host_names` are their names. The list of
 /// names may be empty if hosts have only numbers. The content decides whether a file is gzipped,
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Line number of the record at `position`. The position of the CSV reader is before blank
-    /// lines and comments, so this function reads the file again to skip them.
+    /// lines and comments, so this function reads the file again to skip these lines.
     fn line(&self, position: Option<&csv::Position>) -> u64 {
         let Some(position) = position else { return 1 };
         let skipped = || -> io::Result<u64> {
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
             _ => FlowSpec::NO_QUERY,
         };
         let class_name = columns.class.map_or(DEFAULT_CLASS, |column| &record[column]);
-        // Without the column there is only one class, so the call cannot fail.
+        // A list without the column `class` has only one class, so the call cannot fail.
         let class = self.class(class_name).map_err(at(columns.class.unwrap_or(columns.src)))?;
         let route = |column: Option<usize>| match column {
             Some(column) if !record[column].is_empty() => {
@@ -340,7 +340,8 @@ fn time(column: TimeColumn, record: &StringRecord) -> Result<Time, Fault> {
     bounded.map_err(|problem| (column.index, problem))
 }
 
-/// Packs text such as `3/1` for [`FlowSpec::data_path`]: the first choice is in the lowest byte.
+/// Packs text such as `3/1` for [`FlowSpec::data_path`]: the lowest byte of the result contains the
+/// first choice.
 fn choices(text: &str) -> Result<u32, CellProblem> {
     let mut bytes = [0; 4];
     let mut given = text.split('/');

@@ -1,4 +1,4 @@
-//! Writes a flow list so that it reads back unchanged.
+//! Writes flow lists whose flows the reader of flow lists reads back unchanged.
 
 use super::{FlowListError, hidden_in};
 use crate::FlowSpec;
@@ -10,13 +10,14 @@ use std::path::Path;
 
 /// Writes `flows` in the format of [`crate::read_flow_list`], gzipped if the name ends in `.gz`.
 ///
-/// The file gets its name only when it is complete. Until then its name is `<name>.partial` in the
-/// same folder. Equal flows always give equal bytes.
+/// An incomplete file has the name `<name>.partial` in the folder of `path`. The complete file gets
+/// its final name. Equal flows always give equal bytes.
 ///
 /// # Errors
-/// [`FlowListError::NotWritable`] for a flow that no list can express. Such a flow has no data,
-/// goes to its own sender, or opens after its start. Its class may also be outside of `classes`, or
-/// have a name that would read back differently. [`FlowListError::Io`] for a file system error.
+/// [`FlowListError::NotWritable`] for a flow that no list can express. This flow has no data, goes
+/// to its own sender, or opens its connection after its start. Or the class of the flow is outside
+/// of `classes`, or has a name that would read back differently. [`FlowListError::Io`] for a file
+/// system error.
 pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> Result<(), FlowListError> {
     for (index, flow) in flows.iter().enumerate() {
         if let Some(problem) = problem(flow, classes) {
@@ -29,7 +30,7 @@ pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> R
     let written = write_file(partial, path.extension().is_some_and(|ext| ext == "gz"), flows, classes)
         .and_then(|()| fs::rename(partial, path));
     written.map_err(|cause| {
-        // The first error is reported; the partial file may already be gone.
+        // The function reports the first error, not a later error about removing the partial file.
         let _ = fs::remove_file(partial);
         FlowListError::Io { path: path.to_owned(), cause }
     })
@@ -97,7 +98,7 @@ fn write_rows(out: impl Write, flows: &[FlowSpec], classes: &[String]) -> io::Re
     writer.flush()
 }
 
-/// Formats a time exactly in nanoseconds, with three decimals unless they are zero.
+/// Formats a time exactly in nanoseconds, with three decimals unless all three are zero.
 fn nanoseconds(time: Time) -> String {
     match (time.0 / 1_000, time.0 % 1_000) {
         (whole, 0) => whole.to_string(),

@@ -1,4 +1,4 @@
-//! Workload that sends listed bursts.
+//! Workload `bursts`, which sends the bursts that the scenario lists.
 
 use super::parts::{burst_kind, count_of, warn_about_uplinks};
 use crate::context::{Carrier, WorkloadContext};
@@ -28,8 +28,8 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
 
 static BURST: TableInfo = TableInfo {
     title: "an entry of workload.bursts",
-    doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`; over a congestion \
-          control it is a long flow (iperf), whose size is what it has sent by then.",
+    doc: "One burst. Without `duration` and `size` the burst lasts until the scenario's `duration`; over a congestion \
+          control the burst is a long flow (iperf), whose size is the payload sent.",
     params: &[
         ParamInfo::required("src", ParamKind::Text, "\"h1\"", "Sending host."),
         ParamInfo::required("dst", ParamKind::Text, "\"h3\"", "Receiving host."),
@@ -38,7 +38,7 @@ static BURST: TableInfo = TableInfo {
             "duration",
             ParamKind::SPAN,
             "\"1 ms\"",
-            "Time for which it sends at the `rate` of its transport (congestion_control = \"none\"); rounded to \
+            "Time for which the burst sends at its transport's `rate` (congestion_control = \"none\"); rounded to \
              whole packets.",
         ),
         ParamInfo::optional(
@@ -52,7 +52,7 @@ static BURST: TableInfo = TableInfo {
 
 #[derive(Debug)]
 struct Bursts {
-    /// Flows of the workload, ordered by start, with class 0.
+    /// Flows of the listed bursts, ordered by start, with class 0.
     flows: Vec<FlowSpec>,
 }
 

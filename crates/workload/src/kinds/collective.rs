@@ -17,13 +17,13 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     aliases: &[],
     title: "Collective",
     summary: "A collective of n ranks, such as an all-reduce over a ring: every transfer starts when the rank has \
-              received what it sends. The table `schedule` has the times of all transfers.",
+              received the data to send. The table `schedule` has the times of all transfers.",
     source: "",
     params: PARAMS,
     build: &build,
 };
 
-/// Range of a number of chunks or channels.
+/// Allowed range of the numbers of chunks and channels.
 const FEW: ParamKind = ParamKind::Count { min: 1, max: 65_535 };
 
 const PARAMS: &[ParamInfo] = &[
@@ -45,13 +45,13 @@ const PARAMS: &[ParamInfo] = &[
         "chunks",
         FEW,
         ParamValue::Count(1),
-        "Parts of every message, which move one behind the other.",
+        "Parts of every message, sent one after the other.",
     ),
     ParamInfo::with_default(
         "channels",
         FEW,
         ParamValue::Count(1),
-        "Copies of the algorithm with a part of the data each; the odd channels of a ring run backwards.",
+        "Copies of the algorithm with a part of the data each; odd channels of a ring run in the opposite direction.",
     ),
     ranks::START,
     ranks::ITERATIONS,
@@ -89,7 +89,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(Collectives { operation, algorithm, bytes: collective.bytes, ranks: group.len(), execution }))
 }
 
-/// Error at the parameter that causes it.
+/// Converts an error of the collective to a fault at the parameter that causes the error.
 fn fault(error: &CollectiveError) -> Fault {
     let param = match error {
         CollectiveError::NoSuchPair { .. } | CollectiveError::NoPowerOfTwo(_) => "algorithm",

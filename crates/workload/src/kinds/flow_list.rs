@@ -32,10 +32,10 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
      takes 64 bytes of memory, and as much again in every run.",
 )];
 
-/// Workload whose flows are all known beforehand.
+/// Workload that sends a given list of flows.
 #[derive(Debug)]
 pub struct FlowListWorkload {
-    /// Origin of the flows, as text for people.
+    /// Origin of the flows for messages and descriptions, such as the path of the list.
     pub file: String,
     /// Flows that the workload sends.
     pub flows: Vec<FlowSpec>,
@@ -72,8 +72,9 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(FlowListWorkload { file, flows: list.flows, classes: list.classes }))
 }
 
-/// Takes the flows of a file of another simulator. Number i is the host `h<i>` if all numbers have
-/// such hosts, as in imported networks; otherwise it is the i-th host.
+/// Converts the flows of a file of another simulator. Number i of the file is the host `h<i>` if
+/// the network has this host for all numbers, as in imported networks. Otherwise number i is the
+/// i-th host.
 fn foreign_list(foreign: ForeignFile, network: &Topology, duration: Time) -> Result<FlowList, Faults> {
     let refuse = |problem: &str, help: &str| {
         Err(Fault::new("file", format!("{}: {problem}", foreign.format), "this file").help(help).into())

@@ -25,7 +25,7 @@ const PARAMS: &[ParamInfo] = &[
         ParamKind::SIZE,
         "one of the two is required",
         "\"1.15 MB\"",
-        "Total bytes of all answers of one query. Either this or `request_fraction_of_buffer`.",
+        "Total bytes of all answers of one query. Alternative to `request_fraction_of_buffer`.",
     ),
     ParamInfo::computed(
         "request_fraction_of_buffer",
@@ -97,8 +97,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         offered_bps,
         words,
     };
-    // The source is built on trial: its errors are reported here, at the parameter
-    // that causes them.
+    // This trial builds the source, so that its errors are reported at the parameters that cause
+    // them.
     let queries = QueryNumbers::default();
     let trial = incast.source(context.seed(), context.class(), &network.racks(), 0, queries, duration);
     trial.map_err(|error| refused(&error, "queries_per_second_per_host"))?;
@@ -190,12 +190,13 @@ fn fraction_of_buffer(context: &WorkloadContext<'_>, fraction: f64) -> Result<u6
         let fault = Fault::new("request_fraction_of_buffer", message, "a fraction of what?");
         return Err(fault.help("give the size itself: request = \"1.15 MB\"").into());
     }
-    // A fraction such as 0.3 is not exact: without the margin, 0.3 of 3.84 MB could be 1,151,999 B.
+    // A fraction such as 0.3 is not exact: without the margin of 1e-6, 0.3 of 3.84 MB could be
+    // 1,151,999 B.
     Ok((smallest as f64 * fraction + 1e-6).floor() as u64)
 }
 
-/// Converts an error of a source to a fault at the parameter that causes it. `rate` is the
-/// parameter that sets the rate.
+/// Converts an error of a traffic source to a fault at the parameter that causes the error. `rate`
+/// is the name of the parameter for the rate.
 pub(super) fn refused(error: &SourceError, rate: &'static str) -> Fault {
     match error {
         SourceError::FanIn { fan_in, pattern, available } => {

@@ -37,15 +37,15 @@ const PARAMS: &[ParamInfo] = &[
         ParamKind::Texts,
         "every host except the clients",
         "[\"h1\", \"h2\", \"h3\", \"h4\"]",
-        "Hosts that answer. No client queries itself.",
+        "Hosts that answer queries. No client queries itself.",
     ),
-    ParamInfo::with_default("threads", FEW, ParamValue::Count(1), "Closed loops per client."),
+    ParamInfo::with_default("threads", FEW, ParamValue::Count(1), "Number of closed loops per client."),
     ParamInfo::computed(
         "fan_in",
         FEW,
         "all of them",
         "4",
-        "Servers per query, drawn anew for every query if there are more.",
+        "Servers per query, drawn for every query from all servers.",
     ),
     ParamInfo::computed("items", FEW, "`fan_in`", "16", "Items per query, assigned to its servers in turn."),
     ParamInfo::required("item", ParamKind::SIZE, "\"32 KB\"", "Payload of one item."),
@@ -151,8 +151,8 @@ impl MultiGets {
             let help = "name a [[transport]] such as one with congestion_control = \"dctcp\"";
             return Err(fault.help(help).into());
         }
-        // The loop is built on trial: its errors are reported here, at the parameter
-        // that causes them.
+        // This trial builds the closed loop, so that its errors are reported at the parameters that
+        // cause them.
         match self.closed_loop(context.seed(), context.class(), QueryNumbers::default(), end) {
             Ok(_) => Ok(()),
             Err(SourceError::LoopFanIn { fan_in, client, available }) => {

@@ -33,7 +33,7 @@ const PARAMS: &[ParamInfo] = &[
         "pairs",
         ParamKind::Pairs { of: "hosts" },
         "[[\"h8\", \"h0\"], [\"h9\", \"h1\"]]",
-        "Sources, each from one host to another. Either this or `pattern`.",
+        "Sources, each from one host to another. Alternative to `pattern`.",
     ),
     pattern(
         OTHER_RACK_WITHOUT_PAIRS,
@@ -84,7 +84,7 @@ static OTHER_BURST: TableInfo = TableInfo {
             "0.1",
             "Fraction of the bursts that are of this kind.",
         ),
-        ParamInfo::required("on_time", ParamKind::SPAN, "\"100 ms\"", "Mean length of such a burst."),
+        ParamInfo::required("on_time", ParamKind::SPAN, "\"100 ms\"", "Mean length of a burst of this kind."),
         ON_DISTRIBUTION,
         PARETO_SHAPE,
     ],
@@ -101,7 +101,7 @@ struct OnOff {
 /// Senders and receivers of the bursts.
 #[derive(Debug)]
 enum Between {
-    /// Every pair (from, to) is a source.
+    /// Every pair (from, to) of hosts is an on-off source.
     Pairs(Vec<(u32, u32)>),
     /// Every host is a source and draws a partner for every burst.
     Pattern(Pattern),
@@ -175,7 +175,8 @@ fn check_uplinks(context: &WorkloadContext<'_>, carrier: &Carrier, between: &Bet
 }
 
 impl OnOff {
-    /// Builds the source on trial: its errors are reported here, at the parameter that causes them.
+    /// Builds the source as a trial, so that its errors are reported at the parameters that cause
+    /// them.
     fn check(&self, context: &WorkloadContext<'_>, has_pairs: bool) -> Result<(), Faults> {
         let (network, end) = (context.network()?, context.duration()?);
         let kinds = std::iter::once(self.own).chain(self.others.iter().map(|other| other.kind)).collect();

@@ -14,7 +14,7 @@ pub(super) fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Declares the parameter `pattern`.
+/// Declares the parameter `pattern`, which selects the receivers of a workload.
 pub(super) const fn pattern(rule: &'static str, example: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo::computed("pattern", ParamKind::Choice(Pattern::WORDS), rule, example, doc)
 }
@@ -42,7 +42,7 @@ pub(super) const fn scatter(name: &'static str, doc: &'static str) -> ParamInfo 
     ParamInfo::with_default(name, ParamKind::Choice(Scatter::WORDS), default, doc)
 }
 
-/// Default shape of Pareto distributions.
+/// Default of the shape parameter of Pareto distributions.
 const DEFAULT_SHAPE: f64 = 1.5;
 
 /// Declaration of the parameter `pareto_shape`.
@@ -75,7 +75,7 @@ pub(super) fn pareto_shape(
     shape.unwrap_or(DEFAULT_SHAPE)
 }
 
-/// Reads a distribution of durations from two parameters.
+/// Reads a distribution of durations from a parameter for the mean and one for the shape.
 pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape: f64) -> Durations {
     let shape = match params.choice(scatter) {
         Scatter::Fixed => DurationShape::Fixed,
@@ -85,8 +85,8 @@ pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape
     Durations { mean: params.time(mean), shape }
 }
 
-/// Returns the transport if it has a rate. Otherwise the result is an error at `place`, where the
-/// file names the transport.
+/// Returns the transport if the transport has a rate. Otherwise returns an error at `place`, the
+/// key that names the transport.
 pub(super) fn paced(carrier: &Carrier, place: ParamPlace) -> Result<&Carrier, Faults> {
     if carrier.rate.is_some() {
         return Ok(carrier);
@@ -98,7 +98,7 @@ pub(super) fn paced(carrier: &Carrier, place: ParamPlace) -> Result<&Carrier, Fa
         .into())
 }
 
-/// Builds a kind of burst over a transport; the class of the burst is not known yet.
+/// Builds a kind of burst over a transport. The caller sets the class of the burst later.
 pub(super) fn burst_kind(carrier: &Carrier, weight: f64, on: Durations) -> BurstKind {
     BurstKind {
         class: 0,

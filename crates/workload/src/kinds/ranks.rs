@@ -28,7 +28,7 @@ pub(super) const ITERATIONS: ParamInfo = ParamInfo::with_default(
     "iterations",
     ParamKind::Count { min: 1, max: u32::MAX as u64 },
     ParamValue::Count(1),
-    "Executions, one after the other. The next one starts when every node of the last one is done.",
+    "Number of executions in sequence. An execution starts when every node of the previous execution is done.",
 );
 
 pub(super) const PAUSE: ParamInfo = ParamInfo::with_default(
@@ -51,7 +51,7 @@ pub(super) const SCALE_UP_RATE: ParamInfo = ParamInfo::optional(
     "\"2400 Gb/s\"",
     "Rate of a rank, in each direction, in the network inside its server. Transfers inside a server \
      then take their size over this rate plus `scale_up_latency`, one after the other at each rank, \
-     instead of passing the simulated network. Without the key all transfers pass that network.",
+     instead of passing the simulated network. Without the key all transfers pass the simulated network.",
 );
 
 pub(super) const SCALE_UP_LATENCY: ParamInfo = ParamInfo::with_default(
@@ -73,7 +73,7 @@ pub(super) struct Execution {
 }
 
 impl Execution {
-    /// Hosts of the ranks.
+    /// Host number of every rank, from the parameter `hosts`.
     pub(super) fn hosts(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Vec<u32>, Faults> {
         if params.has("hosts") {
             return context.hosts(params, "hosts");
@@ -123,7 +123,8 @@ impl Execution {
         });
     }
 
-    /// Repetition and servers, for people; empty if there are neither.
+    /// Text about the number of executions and the servers of ranks; empty for one execution
+    /// without servers.
     pub(super) fn in_words(&self) -> String {
         let mut words = String::new();
         if self.iterations > 1 {

@@ -14,8 +14,8 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "schedule",
     aliases: &[],
     title: "Schedule",
-    summary: "Transfers and computations of a CSV file, or of a file of another simulator, each of which waits for others. The table `schedule` has \
-              the times of all of them.",
+    summary: "Transfers and computations that wait for each other, from a CSV file or a file of another simulator. The table `schedule` has \
+              the times of all nodes.",
     source: "",
     params: PARAMS,
     build: &build,
@@ -57,7 +57,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(ScheduleFile { file: name, execution: Execution::new(schedule, hosts, params, context)? }))
 }
 
-/// Takes the schedule of a file of another simulator, which must have a host for every rank.
+/// Returns the schedule in a file of another simulator. The network must have a host for every
+/// rank.
 fn foreign_schedule(foreign: ForeignFile, hosts: usize) -> Result<Schedule, Faults> {
     let refuse = |problem: &str, help: &str| {
         Err(Fault::new("file", format!("{}: {problem}", foreign.format), "this file").help(help).into())
@@ -74,7 +75,7 @@ fn foreign_schedule(foreign: ForeignFile, hosts: usize) -> Result<Schedule, Faul
     }
 }
 
-/// Error with its line.
+/// Converts an error in a schedule file to a fault with the number of the wrong line.
 fn fault(error: &ScheduleTextError) -> Fault {
     let line = match error {
         ScheduleTextError::Csv { cause, .. } => cause.position().map(csv::Position::line),

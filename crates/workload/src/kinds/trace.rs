@@ -23,7 +23,7 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     title: "Packet trace",
     summary: "Replays the packets of a file at their times: CSV with a header (`time_ps`, `time_ns`, `time_us` or \
               `time_s`, `src`, `dst`, `size_bytes`, optionally `priority`), or a capture (pcap, pcapng) of Ethernet or \
-              IP; either may be gzipped. Sizes are those on the wire. Every packet is a separate flow, also for \
+              IP; either may be gzipped. Sizes count bytes on the wire. Every packet is a separate flow, also for \
               policies that know flows (`fab`, `ib`). The transport must have congestion_control = \"none\". Its \
               `rate` is ignored, but packets leave their host one after the other at the rate of its link.",
     source: "",
@@ -42,7 +42,7 @@ const PARAMS: &[ParamInfo] = &[
         "addresses",
         ParamKind::Tables(&ADDRESS),
         "[{ address = \"10.0.3.0/24\", host = \"h3\" }]",
-        "Hosts that addresses map to. Of several matching entries the narrowest counts. Names and numbers of hosts \
+        "Hosts that addresses map to. Among matching entries, the narrowest applies. Names and numbers of hosts \
          need no entry.",
     ),
     ParamInfo::computed(
@@ -62,7 +62,7 @@ const PARAMS: &[ParamInfo] = &[
         "stretch",
         ParamKind::RatioAbove { min: 0.0, max: 1e9 },
         ParamValue::Ratio(1.0),
-        "Factor for the time between any two packets: 2 is half as fast.",
+        "Factor for the time between any two packets: 2 halves the speed.",
     ),
     ParamInfo::with_default(
         "priority",

@@ -10,9 +10,10 @@ pub struct BuiltinSizes {
     pub name: &'static str,
     /// Summary of the distribution in one line.
     pub summary: &'static str,
-    /// Publication or file that the numbers come from.
+    /// Publication or file with the points of the distribution.
     pub source: &'static str,
-    /// Points of the cumulative distribution: `(bytes, cumulative probability)`, linear in between.
+    /// Points of the cumulative distribution: `(bytes, cumulative probability)`, linear between the
+    /// points.
     pub points: &'static [(f64, f64)],
 }
 

@@ -25,7 +25,7 @@ impl fmt::Display for SizePlace {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum SizeError {
-    /// The table has no points.
+    /// The table of flow sizes has no points.
     #[error("sizes {name}: no points; give at least one line `bytes,cumulative`, the last with cumulative 1")]
     NoPoints { name: String },
     /// A line of the table is not a pair of numbers.

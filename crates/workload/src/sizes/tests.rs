@@ -1,4 +1,4 @@
-//! Built-in distributions are compared with their known properties.
+//! Tests that compare built-in distributions of flow sizes with their known properties.
 
 use super::*;
 
@@ -61,7 +61,8 @@ fn means_are_those_that_the_literature_states() {
     // KB, which lowers the mean by 27.5 B (by hand: 0.15 × 5,000 − 722.5).
     assert!((mean("web_search_hpcc") - 1_711_250.0).abs() < 1e-3, "{}", mean("web_search_hpcc"));
     assert!((mean("web_search") - 1_711_222.5).abs() < 1e-3, "{}", mean("web_search"));
-    // PIAS's scripts state 1,138 segments; the table in these scripts has 1,140.98.
+    // PIAS's scripts state a mean of 1,138 segments, but the table in these scripts has a mean of
+    // 1,140.98.
     assert!(relative_error(mean("web_search_pias"), 1_138.0 * 1_460.0) < 3e-3);
     assert!(relative_error(mean("data_mining_pias"), 5_117.0 * 1_460.0) < 1e-3);
     let scaled = SizeDistribution::builtin("data_mining_pias").unwrap().scaled_to_mean(7.12e6).unwrap();

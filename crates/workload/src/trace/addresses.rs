@@ -1,4 +1,4 @@
-//! Maps the addresses of a trace to hosts.
+//! Maps the addresses of a packet trace to hosts of the network.
 
 use super::PacketProblem;
 use bufferlab_params::choices;
@@ -14,11 +14,11 @@ pub struct AddressRule {
 }
 
 impl AddressRule {
-    /// Creates a rule. `address` is any name in the trace, or a range of IP addresses such
-    /// as `10.0.3.0/24`.
+    /// Creates a rule that maps `address` to a host. `address` is any name in the trace, or a range
+    /// of IP addresses such as `10.0.3.0/24`.
     ///
     /// # Errors
-    /// A sentence, if `address` looks like a range but is none.
+    /// A sentence that describes the mistake, if `address` contains a slash but is no valid range.
     pub fn new(address: &str, host: u32) -> Result<Self, String> {
         let range = match address.split_once('/') {
             None => address.parse().ok().map(|ip: IpAddr| (ip, if ip.is_ipv4() { 32 } else { 128 })),
@@ -62,7 +62,7 @@ choices! {
     }
 }
 
-/// Hosts of a topology, with the addresses that map to them.
+/// Hosts of a topology, with the trace addresses that map to these hosts.
 #[derive(Clone, Debug)]
 pub struct AddressBook<'a> {
     hosts: u32,
@@ -74,8 +74,9 @@ pub struct AddressBook<'a> {
 }
 
 impl<'a> AddressBook<'a> {
-    /// Creates the mapping from host names, rules, and the treatment of other addresses. Of several
-    /// matching rules the narrowest counts. Among equally narrow rules the first counts.
+    /// Creates the mapping from host names, rules, and the treatment of other addresses. If several
+    /// rules match an address, the rule with the narrowest range applies. Among equally narrow
+    /// rules the first rule applies.
     ///
     /// # Panics
     /// If the list of hosts is empty.
@@ -87,7 +88,8 @@ impl<'a> AddressBook<'a> {
         Self { hosts, by_name, rules, unmapped, known: BTreeMap::new(), next: 0 }
     }
 
-    /// Finds the host of `address`: by rule, by name, by number, or in turn.
+    /// Finds the host for `address`: by a rule, by host name, by host number, or the next host in
+    /// turn.
     pub(super) fn host(&mut self, address: &str) -> Result<u32, PacketProblem> {
         if let Some(&host) = self.known.get(address) {
             return Ok(host);
@@ -144,7 +146,8 @@ mod tests {
             ("printer", 0),
             ("h4", 4),
             ("2", 2),
-            // New addresses get the hosts in turn: 0, then 1; known addresses keep their hosts.
+            // New addresses map to the hosts in turn: first 0, then 1. Known addresses keep their
+            // hosts.
             ("192.0.2.1", 0),
             ("7", 1),
             ("192.0.2.1", 0),

@@ -1,4 +1,4 @@
-//! Reads the packets of a CSV file.
+//! Reads a packet trace from a CSV file.
 
 use super::{PacketPlace, PacketProblem, RawTrace, TraceError};
 use crate::flow_list::{parse_scaled, parse_whole};
@@ -21,8 +21,8 @@ struct Columns {
 }
 
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends. The reader adds an end to the last line, unless
-    // the line is empty.
+    // The line number is the number of line ends so far. The reader adds an end to the last line,
+    // unless this line is empty.
     let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
         .comment(Some(b'#'))
@@ -47,8 +47,8 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     let (mut trace, mut record) = (RawTrace { ignored_columns, ..RawTrace::default() }, StringRecord::new());
     loop {
         let read = reader.read_record(&mut record);
-        // The position of a record is the start of its search, before comments. The position of the
-        // reader is after the record.
+        // The position of a record is before preceding comments. The position of the reader is
+        // after the record.
         let line = reader.position().line().saturating_sub(1).max(2);
         match read {
             Ok(true) => {}
@@ -88,11 +88,11 @@ fn columns(path: &Path, header: &StringRecord) -> Result<(Columns, Vec<String>),
     Ok((columns, ignored.map(|(_, name)| name.to_owned()).collect()))
 }
 
-/// Content of a line, except the packet's addresses.
+/// Packet that a line of the CSV file describes, without its addresses.
 struct Packet {
     /// Time of the packet since an arbitrary instant of the file (ps).
     at_ps: i128,
-    /// Size of the packet on the wire (bytes).
+    /// Size of the trace packet on the wire (bytes).
     size: u64,
     priority: Option<u8>,
 }

@@ -31,15 +31,15 @@ pub enum TraceError {
     /// The file system reported an error, or the gzip stream is damaged.
     #[error("trace {}: {cause}", path.display())]
     Io {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
         /// Underlying error of the file system or the decompression.
         cause: std::io::Error,
     },
-    /// The trace has no packets.
+    /// The trace file has no packets.
     #[error("trace {}: no packets; expected a pcap capture, or CSV with a header and at least one line below it", path.display())]
     Empty {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
     },
     /// No frame of the capture has an IP address.
@@ -49,9 +49,9 @@ pub enum TraceError {
         path.display()
     )]
     NoAddresses {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
-        /// Number of frames in the capture.
+        /// Number of frames in the capture file.
         frames: usize,
     },
     /// All packets of the trace were omitted.
@@ -60,7 +60,7 @@ pub enum TraceError {
         path.display()
     )]
     NothingToSend {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
         /// Number of packets in the trace.
         packets: usize,
@@ -68,11 +68,11 @@ pub enum TraceError {
     /// A required column of the trace is missing.
     #[error("trace {}, line 1: no column {column}; found {found}; rename a column or add it", path.display())]
     MissingColumn {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
         /// Name of the missing column.
         column: &'static str,
-        /// Names of the columns in the file.
+        /// Names of the columns in the trace file.
         found: String,
     },
     /// The program cannot read frames of the capture's link type.
@@ -82,7 +82,7 @@ pub enum TraceError {
         path.display()
     )]
     LinkType {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
         /// Number of the link type in the capture's header.
         link_type: u32,
@@ -92,9 +92,9 @@ pub enum TraceError {
     /// The trace has more packets or addresses than the limits allow.
     #[error("trace {}, {place}: {beyond}; split the file, or cut out a part of its time", path.display())]
     TooMany {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
-        /// Place of the first packet beyond the limit.
+        /// Place of the first packet beyond the limit in the trace file.
         place: PacketPlace,
         /// Exceeded limit, and the number of packets or addresses.
         beyond: Beyond,
@@ -106,29 +106,29 @@ pub enum TraceError {
         path.display()
     )]
     LineTooLong {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
         /// Number of the line in the file (after decompression), from 1.
         line: u64,
     },
-    /// The file is damaged.
+    /// The trace file is damaged.
     #[error("trace {}, {place}: {cause}; the file is damaged, so remove what is behind the packet before", path.display())]
     Damaged {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
-        /// Place of the damage in the file.
+        /// Place of the damage in the trace file.
         place: PacketPlace,
-        /// Message of the reader about the damage.
+        /// Message of the reader about the damage in the file.
         cause: String,
     },
     /// A packet of the trace is invalid.
     #[error("trace {}, {place}: {problem}", path.display())]
     Packet {
-        /// Path of the trace.
+        /// Path of the trace file.
         path: PathBuf,
-        /// Place of the invalid packet.
+        /// Place of the invalid packet in the trace file.
         place: PacketPlace,
-        /// Problem with the invalid packet.
+        /// Reason why the packet is invalid.
         problem: PacketProblem,
     },
 }
@@ -165,22 +165,22 @@ pub enum PacketProblem {
     /// A line of the trace has more or fewer fields than the header.
     #[error("{found} fields, expected {expected} as in the header; look for a missing or extra comma")]
     FieldCount {
-        /// Number of fields in the header.
+        /// Number of fields in the header of the trace.
         expected: usize,
-        /// Number of fields in the line.
+        /// Number of fields in the wrong line of the trace.
         found: usize,
     },
     /// A field of the trace has an invalid value.
     #[error("column `{column}`: `{value}` {problem}")]
     Cell {
-        /// Name of the field's column.
+        /// Name of the column with the invalid field.
         column: String,
         /// Text of the invalid field.
         value: String,
-        /// Problem with the field's value.
+        /// Reason why the value of the field is invalid.
         problem: crate::CellProblem,
     },
-    /// The packet has zero bytes.
+    /// The trace packet has zero bytes.
     #[error("a packet of 0 bytes; give its size on the wire")]
     NoBytes,
     /// The packet is longer than the transport's largest packet.
@@ -188,9 +188,9 @@ pub enum PacketProblem {
         "{bytes} bytes are more than {largest}, the segments and headers of its transport; raise `segment_bytes`, or capture without offloading"
     )]
     TooLong {
-        /// Size of the packet on the wire (bytes).
+        /// Size of the trace packet on the wire (bytes).
         bytes: u64,
-        /// Largest size that the transport sends (bytes).
+        /// Size of the largest packet that the transport sends (bytes on the wire).
         largest: u32,
     },
     /// The packet has a priority that ports do not have.
@@ -198,15 +198,15 @@ pub enum PacketProblem {
         "priority {priority} is beyond queues_per_port = {queues}, counted from 0; raise `queues_per_port`, or set priority = \"transport\""
     )]
     NoSuchQueue {
-        /// Priority of the invalid packet.
+        /// Priority in the trace that has no queue in the switch.
         priority: u8,
-        /// Number of queues of a port.
+        /// Number of queues of each switch port.
         queues: u8,
     },
     /// The packet has an address that maps to no host.
     #[error("`{address}` is no host and has none in `addresses`; add it, or set unmapped = \"round_robin\"")]
     Unmapped {
-        /// The address that maps to no host.
+        /// Address in the trace that maps to no host.
         address: String,
     },
     /// The time of the packet is beyond 64 bits of picoseconds (213 days).

@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(super) struct Frame {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
-    /// Priority of the frame, 0 to 7. It is the priority of the outermost VLAN tag (IEEE 802.1Q),
-    /// or else the class selector, the first three bits of the DSCP (RFC 2474).
+    /// Priority of the frame, 0 to 7, from the outermost VLAN tag (IEEE 802.1Q). Without a tag, the
+    /// priority is the class selector, the first three bits of the DSCP (RFC 2474).
     pub(super) priority: u8,
     /// Size of the frame on the wire, without headers that only the capture has (bytes).
     pub(super) bytes: u32,
@@ -32,9 +32,9 @@ pub(super) enum Link {
     Ip,
     /// The header is four bytes with the address family: BSD's loopback.
     Loopback,
-    /// The header is the one that the Linux kernel generates for all interfaces (`tcpdump -i any`).
+    /// The header comes from the Linux kernel, in captures of all interfaces (`tcpdump -i any`).
     Cooked,
-    /// The header is the newer version of the Linux kernel's header.
+    /// The header is version 2 of the Linux kernel's header for captures of all interfaces.
     Cooked2,
 }
 
@@ -44,7 +44,7 @@ const ETHERNET_BYTES: u32 = 14;
 const ETHERNET_DEVICES: [u16; 2] = [1, 772];
 
 impl Link {
-    /// Returns the link type with this number.
+    /// Returns the link type with the number `number`.
     ///
     /// # Errors
     /// Advice to the user, if the link type is not supported.
@@ -67,7 +67,7 @@ impl Link {
     /// Parses a packet that was `length` bytes long and of which `bytes` were captured.
     pub(super) fn parse(self, bytes: &[u8], length: u32) -> Parse {
         let kind = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
-        // Parses a packet after a header that never was on a wire.
+        // Parses a packet after a header that exists only in the capture.
         let after = |header: u32, device: Option<u16>, protocol: Option<u16>| {
             let is_ethernet = device.is_some_and(|device| ETHERNET_DEVICES.contains(&device));
             let on_the_wire = if is_ethernet { ETHERNET_BYTES } else { 0 };
@@ -88,7 +88,7 @@ impl Link {
     }
 }
 
-/// EtherTypes that announce a VLAN tag.
+/// EtherTypes of VLAN tags.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// Smallest EtherType; a smaller number is the length of an IEEE 802.3 frame.
 const TYPE_LEAST: u16 = 0x0600;
@@ -154,7 +154,7 @@ fn parse_ip(bytes: &[u8]) -> Option<Frame> {
 mod tests {
     use super::*;
 
-    /// Builds an IPv4 header with class selector 5.
+    /// Builds an IPv4 header whose DSCP has the class selector 5.
     fn ipv4() -> Vec<u8> {
         let mut bytes = vec![0x45, 0xb8, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0];
         bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
@@ -196,7 +196,7 @@ mod tests {
         }
         assert_eq!(parsed(0, &[2, 0, 0, 0], &ip), expected(5, 1_020));
         assert_eq!(parsed(108, &[0, 0, 0, 2], &ip), expected(5, 1_020));
-        // The kernel's header was on no wire, unlike the Ethernet header.
+        // The kernel's header exists only in the capture, unlike the Ethernet header.
         assert_eq!(parsed(113, &cooked(1), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(772), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(512), &ip), expected(5, 1_020));

@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     }
 }
 
-/// State of the reader of a capture.
+/// Packets and addresses that the reader has found in a capture so far.
 struct Capture<'a> {
     path: &'a Path,
     trace: RawTrace,
@@ -51,7 +51,7 @@ struct Capture<'a> {
 }
 
 impl Capture<'_> {
-    /// Handles the end of a capture file.
+    /// Converts the reason why the records of a capture end to a result.
     fn stop(&mut self, stop: Stop) -> Result<(), TraceError> {
         let path = self.path.to_owned();
         let place = PacketPlace::Number(self.packets);

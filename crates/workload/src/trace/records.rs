@@ -1,7 +1,7 @@
 //! Reader of capture records: classic pcap and pcapng, in either byte order.
 //!
-//! A small reader replaces a library. The library pcap-file 2.0 demands `opt_endofopt`, which the
-//! format makes optional, and returns no packet of a file whose end is missing.
+//! This small reader replaces a library. The library pcap-file 2.0 demands `opt_endofopt`, which
+//! the format makes optional, and returns no packet of a file whose end is missing.
 
 use std::io::{self, Read};
 
@@ -20,7 +20,7 @@ const MAGIC: [([u8; 4], bool, bool); 4] = [
     ([0x4d, 0x3c, 0xb2, 0xa1], false, true),
 ];
 const MAGIC_NG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-/// First bytes of other tools' formats, with the names of these formats.
+/// First bytes of unsupported capture formats, with the names of these formats.
 const OTHERS: [(&[u8], &str); 3] = [
     (b"\xa1\xb2\xcd\x34", "a pcap variant with longer packet headers (Kuznetzov)"),
     (b"\x34\xcd\xb2\xa1", "a pcap variant with longer packet headers (Kuznetzov)"),
@@ -34,12 +34,12 @@ pub(crate) fn is_capture(start: &[u8]) -> bool {
         || OTHERS.iter().any(|(magic, _)| start.starts_with(magic))
 }
 
-/// A packet record of a capture.
+/// A packet record of a capture file.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Time of the packet since 1970 (ps); an offset of the interface can make it negative.
+    /// Time of the packet since 1970 (ps). An offset of the interface can make the time negative.
     pub(super) at_ps: i128,
-    /// Link type of the packet's interface.
+    /// Link type of the interface that captured the packet.
     pub(super) link: u32,
     /// Length of the packet on the wire, according to the record's header (bytes).
     pub(super) length: u32,
@@ -50,7 +50,7 @@ pub(super) struct Record {
 /// Reason why the records of a capture end.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The file ends after a complete record.
+    /// The capture file ends after a complete record.
     End,
     /// The file ends within a record; the value is the number of bytes read of that record.
     CutOff(u64),
@@ -71,7 +71,7 @@ pub(super) struct Records<R> {
     source: R,
     is_big: bool,
     format: Format,
-    /// Number of bytes read of the current record.
+    /// Number of bytes that the reader has read of the current record.
     of_record: u64,
 }
 
@@ -109,7 +109,7 @@ impl<R: Read> Records<R> {
         Ok(records)
     }
 
-    /// Reads the next packet record.
+    /// Reads the next packet record of the capture.
     pub(super) fn next(&mut self) -> Result<Record, Stop> {
         match self.format {
             Format::Classic { link, nanoseconds } => self.classic(link, nanoseconds),
@@ -140,7 +140,7 @@ impl<R: Read> Records<R> {
         Ok(data)
     }
 
-    /// Reads blocks up to the next packet.
+    /// Reads pcapng blocks up to the next block with a packet, and returns the packet's record.
     fn packet_block(&mut self) -> Result<Record, Stop> {
         loop {
             self.of_record = 0;
@@ -166,14 +166,14 @@ impl<R: Read> Records<R> {
                     let number = self.word(head::<20>(&body)?);
                     return self.packet(number, &body);
                 }
-                // The reader skips names, statistics and comments.
+                // The reader skips blocks with names, statistics and comments.
                 _ => {}
             }
         }
     }
 
-    /// Extracts a packet from a block. The block has the interface number, the time, two lengths
-    /// and the bytes of the packet.
+    /// Extracts a packet from a pcapng block. The block has the interface number, the time, two
+    /// lengths and the bytes of the packet.
     fn packet(&mut self, number: u32, body: &[u8]) -> Result<Record, Stop> {
         let [high, low, captured, length] = [4, 8, 12, 16].map(|at| self.word(&body[at..]));
         check_lengths(captured, length)?;
@@ -193,8 +193,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Reads the rest of a section header after its first four bytes. The section's byte order and
-    /// interfaces are valid for all following blocks.
+    /// Reads the rest of a section header after its first four bytes. The byte order and interfaces
+    /// of a section are valid up to the next section.
     fn section(&mut self) -> Result<(), Stop> {
         let mut start = [0; 8];
         self.fill(&mut start)?;
@@ -210,7 +210,7 @@ impl<R: Read> Records<R> {
         Ok(())
     }
 
-    /// Reads the content of a block between its two lengths, after the kind of the block.
+    /// Reads the content of a block, which is between the block's two length fields.
     fn body(&mut self, kind: u32) -> Result<Vec<u8>, Stop> {
         let mut length = [0; 4];
         self.fill(&mut length)?;
@@ -232,8 +232,8 @@ impl<R: Read> Records<R> {
         Ok(length)
     }
 
-    /// Reads the last `rest` bytes of a block and returns them without the length at the end. This
-    /// length must equal `length`.
+    /// Reads the last `rest` bytes of a block and returns these bytes without the final length
+    /// field. This field must equal `length`.
     fn finish_block(&mut self, length: u32, rest: usize) -> Result<Vec<u8>, Stop> {
         let mut body = vec![0; rest];
         self.fill(&mut body)?;
@@ -246,7 +246,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Fills `buffer` with bytes of the capture, or returns how the file ends before.
+    /// Fills `buffer` with bytes of the capture, or returns the reason why the file ends earlier.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Stop> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -285,7 +285,7 @@ fn check_lengths(captured: u32, length: u32) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Returns `body` if it contains the fixed part of a block.
+/// Returns the block `body` if the block is long enough for its fixed part.
 fn head<const BYTES: usize>(body: &[u8]) -> Result<&[u8], Stop> {
     if body.len() < BYTES {
         Err(Stop::Damaged(format!("its block has only {} B", body.len())))
@@ -324,7 +324,7 @@ impl Interface {
         if body.len() < 8 {
             return Err(format!("an interface is described in {} B, expected at least 8", body.len()));
         }
-        // The default resolution is microseconds.
+        // The default resolution of time stamps is microseconds.
         let mut interface = Self { link: half(body, is_big).into(), resolution: 6, offset: 0 };
         let mut rest = &body[8..];
         while rest.len() >= 4 {
@@ -355,8 +355,8 @@ impl Interface {
         } else {
             1_i128.checked_shl(exponent).filter(|parts| *parts > 0)
         };
-        // Time units have 64 bits, so their product with a second fits. An absurd
-        // resolution gives time zero.
+        // Time units have 64 bits, so their product with a second fits 128 bits. A resolution
+        // beyond 64 bits gives time zero.
         let since = parts.map_or(0, |parts| i128::from(units) * SECOND / parts);
         i128::from(self.offset) * SECOND + since
     }

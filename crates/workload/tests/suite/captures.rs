@@ -1,5 +1,5 @@
-//! The reader accepts captures of other tools, links and machines, and refuses broken captures
-//! with the right place.
+//! Tests that the reader accepts captures of other tools, links and machines, and that errors about
+//! broken captures have the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -12,7 +12,7 @@ fn read(content: &[u8]) -> Result<Trace, TraceError> {
     parse_trace(Path::new("trace"), content, &mut book, &options)
 }
 
-/// Returns time (ps) and size of every packet.
+/// Returns the start time (ps) and the size (bytes) of every packet.
 fn packets(trace: &Trace) -> Vec<(u64, u64)> {
     trace.packets.iter().map(|packet| (packet.start.0, packet.size)).collect()
 }
@@ -28,7 +28,7 @@ fn ethernet() -> Vec<u8> {
     [&[0; 12][..], &[0x08, 0x00], &ip()].concat()
 }
 
-/// Writer of pcapng blocks as the format describes them, in one byte order.
+/// Writer of pcapng blocks in one byte order.
 struct Blocks {
     big: bool,
     bytes: Vec<u8>,
@@ -148,7 +148,7 @@ fn a_new_section_has_its_own_byte_order_and_interfaces() {
     assert!(error.contains("packet 2: it is of interface 0, which is not described"), "{error}");
 }
 
-/// Builds a classic capture of three packets.
+/// Builds a capture of three packets in the classic pcap format.
 fn classic(link: u32) -> Vec<u8> {
     let mut file = 0xa1b2_c3d4_u32.to_le_bytes().to_vec();
     file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0]);

@@ -8,7 +8,7 @@ use bufferlab_workload::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns three racks of four hosts: 0..4, 4..8, 8..12.
+/// Returns the host numbers of three racks of four hosts: 0..4, 4..8, 8..12.
 fn racks() -> Vec<Vec<u32>> {
     (0..3).map(|rack| (4 * rack..4 * rack + 4).collect()).collect()
 }
@@ -101,8 +101,8 @@ fn gaps_of_a_poisson_host_are_exponential() {
     let flows = poisson_flows(PoissonParams { end: Time::from_ms(10_000), ..poisson(&racks) });
     let starts: Vec<_> = flows.iter().filter(|flow| flow.src == 7).map(|flow| flow.start).collect();
     let gaps: Vec<_> = starts.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect();
-    // The Kolmogorov-Smirnov distance to the exponential distribution is tested. It exceeds 1.95 /
-    // sqrt(n) for one seed in a thousand.
+    // The Kolmogorov-Smirnov distance to the exponential distribution is tested. The distance
+    // exceeds 1.95 / sqrt(n) for one seed in a thousand.
     let mut sorted = gaps.clone();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len() as f64;
@@ -186,7 +186,7 @@ fn the_same_seed_gives_the_same_flows_and_another_seed_others() {
 
 #[test]
 fn the_first_flows_of_a_seed_never_change() {
-    // A change of these numbers changes every result and needs a changelog entry.
+    // A change of these expected numbers changes every result and needs a changelog entry.
     let racks = racks();
     let flows = poisson_flows(poisson(&racks));
     let head: Vec<_> = flows[..3].iter().map(|flow| (flow.start.0, flow.src, flow.dst, flow.size)).collect();
@@ -231,7 +231,7 @@ fn a_higher_load_compresses_time_and_keeps_sizes_and_partners() {
     for (host, flows) in base {
         for (slow, fast) in flows.iter().zip(&double[&host]) {
             assert_eq!((slow.1, slow.2), (fast.1, fast.2));
-            // Every gap is rounded to a picosecond.
+            // Every gap between arrivals is rounded to a picosecond.
             assert!(slow.0.0.abs_diff(2 * fast.0.0) < 2_000, "{} {}", slow.0, fast.0);
         }
     }

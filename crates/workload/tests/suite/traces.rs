@@ -1,5 +1,5 @@
-//! Packet traces of every format become the packets that they contain. The reader refuses broken
-//! traces with the right place.
+//! Tests that the reader finds all packets in traces of every format, and that errors about broken
+//! traces have the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -199,7 +199,7 @@ const CAPTURED: [(u64, u8, u64); 12] = [
     (1_795_379_204_568_593_541, 2, 1_442),
 ];
 
-/// Returns the packets of a capture; 127.0.0.1 is host 1, and so on.
+/// Returns the packets of a capture; the address 127.0.0.k is host k.
 fn captured(file: &str) -> Vec<(u64, u32, u32, u64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces").join(file);
     let content = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -227,8 +227,8 @@ fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wi
 
 #[test]
 fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
-    // The merged file has every packet once, from one of the two files above, in microseconds
-    // or in nanoseconds.
+    // The merged file has every packet once: packets of one input have microseconds, packets of the
+    // other have nanoseconds.
     let found = captured("mergecap.pcapng");
     let first = 1_795_379_204_560_658_000;
     let mut wanted: Vec<_> = [1_000, 1]
@@ -250,7 +250,8 @@ fn a_trace_of_too_many_addresses_is_refused_at_its_line() {
     assert!(error.contains(wanted), "{error}");
 }
 
-/// The file is a bomb: 100 MB of zeros compress to 100 KB, and take a few megabytes of memory.
+/// A small gzipped file must not fill the memory: 100 MB of zeros compress to 100 KB, and take a
+/// few megabytes of memory.
 #[test]
 fn a_bomb_of_zeros_is_refused_at_its_first_line() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -47,7 +47,7 @@ use toml::Spanned;
 /// A TCP receiver in any implementation. The methods mirror [`Receiver`], whose
 /// documentation applies here.
 pub trait TcpReceiver {
-    /// Handles the arrival of a data segment.
+    /// Handles a data segment that arrives, and returns the ACK if the receiver sends one.
     fn handle_data(
         &mut self,
         config: &TcpConfig,
@@ -89,14 +89,14 @@ impl TcpReceiver for Receiver {
     }
 }
 
-/// A test case for TCP receivers.
+/// A test case of a TCP receiver: segments that arrive, and the expected ACKs.
 #[derive(Clone, Debug)]
 pub struct ReceiverCase {
     /// Claim of the case, and source of its numbers.
     pub head: Head,
-    /// Length of the flow (segments).
+    /// Length of the tested flow (segments).
     pub segments: u32,
-    /// Parameters of the receiver.
+    /// TCP parameters of the receiver.
     pub config: TcpConfig,
     steps: Vec<Step>,
 }
@@ -114,7 +114,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum ReceiverInput {
     None,
-    /// A data segment arrives: its number, time of sending and mark.
+    /// A data segment arrives, with its number, sending time and mark.
     Data(u32, Option<Time>, bool),
     Timeout,
 }
@@ -216,7 +216,7 @@ impl StepText {
 }
 
 impl ReceiverCase {
-    /// Builds the transport's receiver for the case.
+    /// Builds bufferlab's TCP receiver for the case.
     #[must_use]
     pub fn build(&self) -> Receiver {
         Receiver::new(self.segments)

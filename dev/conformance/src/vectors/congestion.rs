@@ -65,7 +65,7 @@ const TOLERANCE: f64 = 1e-5;
 /// Number of segments per round, unless a step gives another number.
 const ROUND: u32 = 1_000;
 
-/// A test case of a congestion control.
+/// A test case of a congestion control: events, and the expected window and pace.
 #[derive(Clone, Debug)]
 pub struct ControlCase {
     /// Claim of the case, and source of its numbers.
@@ -74,9 +74,9 @@ pub struct ControlCase {
     pub control: &'static CongestionControlInfo,
     /// Parameters of the control that differ from the defaults.
     pub params: Vec<(String, ParamValue)>,
-    /// Profile for details that the paper leaves open.
+    /// Profile (`paper` or `artifact`) for details that the paper does not define.
     pub profile: Profile,
-    /// Transport and path of the flow.
+    /// Parameters of the flow's transport and path.
     pub config: TcpConfig,
     steps: Vec<Step>,
 }
@@ -312,7 +312,7 @@ fn reports(list: &[ReportText], line_rate: BitRate) -> Result<Vec<HopReport>, St
     list.iter().map(report).collect()
 }
 
-/// The flow whose control a case tests.
+/// Flow that calls the congestion control of a case.
 struct Flow<'a> {
     config: &'a TcpConfig,
     control: CongestionControl,

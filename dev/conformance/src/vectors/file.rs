@@ -1,4 +1,4 @@
-//! Reads and checks a vector file, and converts it to runnable cases.
+//! Reads and checks a vector file, and converts its text to runnable cases.
 
 use super::marker::{ClassifierText, MarkText, MarkerText};
 use super::read::{Complaint, Head, LoadError, Written, cases, text};
@@ -17,7 +17,7 @@ use toml::Spanned;
 /// Golden vectors of one policy, read from a file.
 #[derive(Clone, Debug)]
 pub struct VectorFile {
-    /// Name of the vector file in messages.
+    /// Name of the vector file, for messages.
     pub file: String,
     /// Cases of the policy in the order of the file.
     pub cases: Vec<Case>,
@@ -26,62 +26,63 @@ pub struct VectorFile {
 /// A test case for a policy.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Name of the vector file in messages.
+    /// Name of the vector file, for messages.
     pub file: String,
     /// Number of the case's line in the file, from 1.
     pub line: usize,
-    /// Claim of the case in plain words.
+    /// Claim that the case tests, in plain words.
     pub name: String,
     /// Source of the expected numbers: a paper or a calculation.
     pub source: String,
-    /// Registry name of the policy.
+    /// Registry name of the tested policy.
     pub policy: String,
     /// Parameters of the policy that differ from the defaults.
     pub params: Vec<(String, ParamValue)>,
-    /// Configuration of the case's switch.
+    /// Configuration of the switch on which the case runs.
     pub config: SwitchConfig,
     /// Steps of the case: events and expectations.
     pub steps: Vec<Step>,
 }
 
-/// Event of a step in a vector.
+/// Event that a step of a case applies to the switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VectorEvent {
     /// No event: the step only advances time, or does nothing.
     None,
     /// A packet arrives at the switch.
     Arrive {
-        /// Index of the packet's queue.
+        /// Index of the arriving packet's queue.
         queue: u16,
-        /// Size of the packet (bytes).
+        /// Size of the arriving packet (bytes).
         size: u32,
-        /// Tags of the packet.
+        /// Tags of the arriving packet.
         tags: Tags,
-        /// Number of the packet's flow.
+        /// Number of the arriving packet's flow.
         flow: u32,
-        /// ECN state of the packet. `None` is capable if the case marks packets.
+        /// ECN state of the arriving packet. With `None`, the packet is ECN-capable if the case
+        /// marks packets.
         ecn: Option<Ecn>,
     },
-    /// A port sends a packet.
+    /// A port of the switch sends a packet.
     Depart {
-        /// Index of the port that sends.
+        /// Index of the port that sends a packet.
         port: u16,
     },
     /// Rounds of departures and arrivals fill the queues.
     Fill {
         /// Queues of the arriving packets in order; a queue may repeat.
         queues: Vec<u16>,
-        /// Size of every packet (bytes).
+        /// Size of every arriving packet (bytes).
         size: u32,
-        /// Tags of every packet.
+        /// Tags of every arriving packet.
         tags: Tags,
-        /// Number of the packets' flow.
+        /// Number of the flow of all arriving packets.
         flow: u32,
         /// Ports that send one packet in each round.
         drain: Vec<u16>,
         /// Number of rounds of departures and arrivals.
         rounds: u64,
-        /// Time that passes before each round.
+        /// Time that passes before each round of departures and arrivals.
         round: Time,
     },
 }
@@ -93,29 +94,29 @@ pub struct Step {
     pub line: usize,
     /// Time of the step; `None` for the time of the last step.
     pub at: Option<Time>,
-    /// Event of the step, if any.
+    /// Event that the step applies to the switch.
     pub event: VectorEvent,
-    /// Number of repetitions of the event.
+    /// Number of times that the step applies its event.
     pub repeat: u64,
     /// Name of the verdict that the event must have.
     pub expect: Option<String>,
-    /// Queue that a departing packet must come from.
+    /// Expected queue of the departing packet.
     pub from: Option<u16>,
     /// Smallest and largest number of packets that the step marks.
     pub marks: Option<(u64, u64)>,
-    /// Expected length of every queue (bytes).
+    /// Expected length of every queue after the step (bytes).
     pub lengths: Option<Vec<u64>>,
-    /// Expected length of every filled queue (bytes).
+    /// Expected length after the step of every queue in `fill` (bytes).
     pub each: Option<u64>,
-    /// Expected occupancy of the buffer (bytes).
+    /// Expected occupancy of the buffer after the step (bytes).
     pub occupancy: Option<u64>,
-    /// Expected limits of every queue (bytes).
+    /// Expected threshold of every queue after the step (bytes).
     pub thresholds: Option<Vec<u64>>,
     /// Expected limits of every queue for unscheduled packets (bytes).
     pub unscheduled_thresholds: Option<Vec<u64>>,
     /// Queues that must lose a stored packet, in order; `None` checks no evictions.
     pub evicts: Option<Vec<u16>>,
-    /// Expected values of the policy's probes.
+    /// Expected values of the policy's probes after the step.
     pub probes: Vec<Probes>,
     /// Expected limits of every queue for packets of short flows (bytes).
     pub small_thresholds: Option<Vec<u64>>,
@@ -126,9 +127,9 @@ pub struct Step {
 /// Expected values of the policy's probes for one queue.
 #[derive(Clone, Debug)]
 pub struct Probes {
-    /// Index of the queue in the switch.
+    /// Index of the queue whose probes are checked.
     pub queue: u16,
-    /// Name and expected value of each probe.
+    /// Name and expected value of each probe of the queue.
     pub values: Vec<(String, f64)>,
 }
 
@@ -136,11 +137,11 @@ pub struct Probes {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferSpec {
-    /// Buffer size B (bytes).
+    /// Size B of the switch's buffer (bytes).
     pub capacity: u64,
     /// Number of ports of the switch.
     pub ports: usize,
-    /// Number of queues per port.
+    /// Number of queues of each port.
     #[serde(default = "one")]
     pub queues: usize,
     /// Rate of every port (Gb/s). If empty, every port has 10 Gb/s.
@@ -186,7 +187,7 @@ struct CaseText {
     steps: Vec<Spanned<StepText>>,
 }
 
-/// A number, or the range of accepted numbers as its two ends.
+/// An expected number, or the smallest and the largest accepted number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RangeText {
@@ -333,12 +334,12 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
     Ok(SwitchConfig { marker, classifier, ..config })
 }
 
-/// Checks that an index is below the number `count` of existing things.
+/// Checks that an index is below `count`, the number of ports or queues.
 fn existing(what: &str, index: u16, count: usize) -> Result<u16, String> {
     if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
 }
 
-/// Converts the event of a step from the file's text.
+/// Converts the text of a step in the file to an event.
 fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<VectorEvent, String> {
     let (tags, flow) = (tags(&written.tags)?, written.flow);
     let ecn = written.ecn.as_deref().map(ecn).transpose()?;
@@ -366,7 +367,7 @@ fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<
     }
 }
 
-/// Rejects a verdict that the event cannot have, and a missing verdict that it must have.
+/// Rejects a verdict that is impossible for the event, and an event without its required verdict.
 fn check_verdict(event: &VectorEvent, expect: Option<&str>) -> Result<(), String> {
     let verdicts: Vec<&str> = match event {
         VectorEvent::Arrive { .. } => {
@@ -405,7 +406,8 @@ fn resolve_step(line: usize, mut written: StepText, ports: usize, queues: usize)
     for &queue in written.evicts.iter().flatten() {
         existing("queue", queue, queues)?;
     }
-    // With an evicting policy, a fill would need a long list of evictions.
+    // For a policy that evicts packets, a `fill` step would need a long list of evictions. So a
+    // `fill` step without the key `evicts` checks no evictions.
     let evicts = match event {
         VectorEvent::Fill { .. } => written.evicts,
         _ => Some(written.evicts.unwrap_or_default()),

@@ -4,7 +4,7 @@ use super::values::given;
 use bufferlab_core::{CLASSIFIERS, Classifier, MARKERS, Marker, Params, Profile, SwitchShape};
 use serde::Deserialize;
 
-/// Value of `mark_above` in a vector file.
+/// Value of the key `mark_above`: one threshold, or a threshold per priority.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum MarkText {

@@ -20,7 +20,7 @@ struct ProfileText {
     xon_offset: Option<u64>,
 }
 
-/// Reads a buffer profile from a table.
+/// Reads a buffer profile from a table of a vector file.
 pub(super) fn profile(table: &toml::Value) -> Option<BufferProfile> {
     let text: ProfileText = table.clone().try_into().ok()?;
     let alpha = text.alpha.or_else(|| text.dynamic_th.map(|exponent| f64::from(exponent).exp2()));

@@ -32,7 +32,7 @@ pub enum LoadError {
         file: String,
         /// Number of the line with the invalid value, from 1.
         line: usize,
-        /// Description of the expected value.
+        /// Description of the invalid value and of the expected value.
         what: String,
     },
 }
@@ -46,7 +46,7 @@ pub struct Mismatch {
     pub case: String,
     /// Number of the step in the case, from 1.
     pub step: usize,
-    /// Expected and actual result of the step.
+    /// Expected and actual result of the step, as text.
     pub what: String,
 }
 
@@ -62,11 +62,11 @@ impl std::error::Error for Mismatch {}
 /// Name, source and position of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Name of the vector file in messages.
+    /// Name of the vector file, for messages.
     pub file: String,
     /// Number of the case's line in the file, from 1.
     pub line: usize,
-    /// Claim of the case in plain words.
+    /// Claim that the case tests, in plain words.
     pub name: String,
     /// Source of the expected numbers: a document or a calculation.
     pub source: String,
@@ -90,7 +90,7 @@ pub trait VectorCase: Sized {
     /// If the text is invalid; the message names file and line.
     fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError>;
 
-    /// Reads and checks a vector file of cases.
+    /// Reads a vector file and checks its cases.
     ///
     /// # Errors
     /// If the file cannot be read or is invalid; the message names file and line.
@@ -100,9 +100,9 @@ pub trait VectorCase: Sized {
     }
 }
 
-/// A case as written in a vector file.
+/// Text form of a case, before the check of its values.
 pub(super) trait Written: DeserializeOwned {
-    /// Type of the case after the check.
+    /// Type of the case after the check of its values.
     type Case;
 
     /// Returns the values of `name` and `source` of the case.

@@ -1,5 +1,5 @@
-//! Vectors of a TCP sender: arriving ACKs and timeouts, the segments that it must send, and its
-//! expected window, threshold and timer.
+//! Vectors of a TCP sender: arriving ACKs and timeouts, the expected segments, and the expected
+//! window, threshold and timer.
 //!
 //! The files of vectors are `testdata/recovery/*.toml`, one per theme. To test any sender, write a
 //! [`TcpSender`] and call [`SenderCase::run`].
@@ -29,8 +29,8 @@
 //!
 //! # Step
 //!
-//! Each step has at most one event. The sender is then polled until it sends no more segments, and
-//! the expectations are checked.
+//! Each step has at most one event. After the event, the runner polls the sender until no more
+//! segments are sent, and checks the expectations.
 //!
 //! | key | meaning |
 //! |---|---|
@@ -57,7 +57,7 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Tolerance of windows and thresholds, which are floats here and exact in the RFCs.
+/// Tolerance of windows and thresholds, which bufferlab computes with floating-point numbers.
 const TOLERANCE: f64 = 1e-9;
 
 /// A TCP sender in any implementation. The methods mirror [`Sender`], whose
@@ -69,7 +69,7 @@ pub trait TcpSender {
     /// Handles the SYN-ACK that echoes `echo`.
     fn handle_syn_ack(&mut self, now: Time, echo: Time);
 
-    /// Handles the arrival of an ACK.
+    /// Handles an ACK that arrives at the sender.
     fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack);
 
     /// Handles the retransmission timer at [`Self::deadline`].
@@ -78,10 +78,10 @@ pub trait TcpSender {
     /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if the timer is off.
     fn deadline(&self) -> Time;
 
-    /// Congestion window and slow-start threshold of the sender.
+    /// Current congestion window and slow-start threshold of the sender.
     fn window(&self) -> Window;
 
-    /// Phase of the sender.
+    /// Current phase of the TCP sender.
     fn phase(&self) -> Phase;
 
     /// Sender's estimate of the number of segments in the network.
@@ -121,16 +121,16 @@ impl TcpSender for Sender {
     }
 }
 
-/// A test case of a TCP sender.
+/// A test case of a TCP sender: ACKs and timeouts, and the expected segments and state.
 #[derive(Clone, Debug)]
 pub struct SenderCase {
     /// Claim of the case, and source of its numbers.
     pub head: Head,
-    /// Length of the flow (segments).
+    /// Length of the tested flow (segments).
     pub segments: u32,
-    /// Registry name of the congestion control.
+    /// Registry name of the sender's congestion control.
     pub control: String,
-    /// Parameters of the sender.
+    /// TCP parameters of the sender.
     pub config: TcpConfig,
     steps: Vec<Step>,
 }
@@ -153,7 +153,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum RecoveryInput {
     None,
-    /// A sequence of ACKs arrives: first and last cumulative ACK, SACK block, mark,
+    /// A sequence of ACKs arrives, with first and last cumulative ACK, SACK block, mark, and
     /// round-trip time.
     Acks(u32, u32, (u32, u32), bool, Time),
     /// A SYN-ACK arrives, with its round-trip time.
@@ -276,7 +276,7 @@ impl StepText {
     }
 }
 
-/// Every phase of a sender, with its name in files.
+/// Every phase of a TCP sender, with the name of the phase in vector files.
 const PHASES: [(&str, Phase); 6] = [
     ("closed", Phase::Closed),
     ("opening", Phase::Opening),
@@ -291,7 +291,7 @@ fn phase(name: &str) -> Result<Phase, String> {
     found.map(|(_, phase)| *phase).ok_or_else(|| format!("there is no phase \"{name}\""))
 }
 
-/// Parses an entry of the list `sends`.
+/// Parses an entry of the list `sends`, such as `"4..8"` or `"2 again"`.
 fn segments(text: &str) -> Option<Vec<Segment>> {
     let (what, retransmission) = match text.strip_suffix(" again") {
         Some(what) => (what, true),
@@ -332,7 +332,7 @@ fn shown(segments: &[Segment]) -> String {
 }
 
 impl SenderCase {
-    /// Builds the transport's sender for the case.
+    /// Builds bufferlab's TCP sender for the case.
     ///
     /// # Panics
     /// If the congestion control was removed from the registry after the case was read.

@@ -13,13 +13,13 @@ const PROBE_TOLERANCE: f64 = 1e-6;
 /// other languages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
-    /// Time of the elementary operation.
+    /// Time at which the operation is applied to the device.
     pub now: Time,
     /// Kind of the operation: [`VectorEvent::Arrive`] or [`VectorEvent::Depart`].
     pub event: VectorEvent,
     /// Name of the verdict: `admit`, `admit-marked`, a drop reason, `sent`, `sent-marked`, `idle`.
     pub verdict: &'static str,
-    /// Queue that the departing packet left.
+    /// Queue from which the departing packet came.
     pub from: Option<u16>,
 }
 
@@ -53,7 +53,7 @@ struct Runner<'a> {
     observe: &'a mut dyn FnMut(&Elementary, &dyn Device),
     now: Time,
     next_id: u32,
-    /// Number of packets that this step has marked.
+    /// Number of packets that the switch has marked in this step.
     marked: u64,
 }
 
@@ -107,8 +107,8 @@ impl Runner<'_> {
         self.compare(step)
     }
 
-    /// Spreads departures and arrivals evenly over the round. If all departures were first, the
-    /// first queues of the list would take the freed space.
+    /// Spreads departures and arrivals evenly over the round. If all departures came first, the
+    /// first queues of the list would get all freed space.
     fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Runner<'_> {
         self.queues().map(|queue| self.device.threshold(queue, tags)).collect()
     }
 
-    /// Describes the state of the device for messages.
+    /// Describes the queue lengths and thresholds of the device for messages.
     fn state(&self) -> String {
         format!(" (queues hold {:?} B, thresholds {:?})", self.lengths(), self.limits(Tags::NONE))
     }

@@ -1,4 +1,4 @@
-//! Parameters of TCP in a vector file.
+//! Reads the TCP parameters of a case from a vector file.
 
 use super::values::parse_time;
 use bufferlab_transport::{CongestionStates, LastResort, TcpConfig};

@@ -1,9 +1,9 @@
-//! Values of a vector file: tags, parameters, times.
+//! Parsers for values in vector files: tags, parameters, times.
 
 use bufferlab_core::{Ecn, ParamInfo, ParamKind, ParamValue, Params, Profile, TableInfo, Tags};
 use bufferlab_units::{BitRate, Time};
 
-/// Parses a set of packet tags.
+/// Parses a list of tag names to a set of packet tags.
 pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
     names.iter().try_fold(Tags::NONE, |set, name| {
         Ok(set.with(match name.as_str() {
@@ -17,7 +17,7 @@ pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
     })
 }
 
-/// Parses the ECN state of a packet.
+/// Parses the name of a packet's ECN state.
 pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     match name {
         "capable" => Ok(Ecn::Capable),
@@ -103,7 +103,7 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
     }
 }
 
-/// Converts one table in a list of tables.
+/// Converts a TOML table to the parameters that `below` declares.
 fn params(below: &'static TableInfo, written: &toml::Value) -> Option<Params> {
     let mut given = Vec::new();
     for (name, value) in written.as_table()? {

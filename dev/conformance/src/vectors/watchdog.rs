@@ -1,4 +1,4 @@
-//! Vectors of the PFC watchdog: samples of a queue from poll to poll, and the expected beginnings
+//! Vectors of the PFC watchdog: observations of a queue at each poll, and the expected beginnings
 //! and ends of storms.
 //!
 //! Every rule has a file `testdata/watchdog/<rule>.toml`. To test any implementation, write a
@@ -48,9 +48,9 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A watchdog of one queue, in any implementation.
+/// Interface of a PFC watchdog of one queue, in any implementation.
 pub trait Watchdog {
-    /// Polls the queue and returns a begin or end of a storm.
+    /// Polls the queue and returns whether a storm begins or ends at this poll.
     fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange>;
 
     /// Resets the watchdog, because the queue's link has gone down.
@@ -74,12 +74,12 @@ impl Watchdog for QueueWatchdog {
     }
 }
 
-/// A test case of a PFC watchdog.
+/// A test case of a PFC watchdog: polls of a queue, and the expected storms.
 #[derive(Clone, Debug)]
 pub struct WatchdogCase {
     /// Claim of the case, and source of its numbers.
     pub head: Head,
-    /// Settings of the watchdog.
+    /// Settings of the watchdog under test.
     pub spec: WatchdogSpec,
     steps: Vec<Step>,
 }
@@ -147,7 +147,7 @@ fn time(text: &str) -> Result<Time, String> {
     parse_time(text).ok_or_else(|| format!("\"{text}\"; expected a time such as \"100 us\""))
 }
 
-/// Converts the word `no` or `yes` of a file to a flag.
+/// Converts one of two words in a vector file to false or true.
 fn word(found: Option<&str>, no: &str, yes: &str) -> Result<Option<bool>, String> {
     match found {
         None => Ok(None),

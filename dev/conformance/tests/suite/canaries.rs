@@ -1,5 +1,5 @@
-//! Canaries: deliberately broken policies, switches and ledgers. The suite catches each of them by
-//! the claim that it breaks.
+//! Canaries: deliberately broken policies, switches and ledgers. The suite must detect each defect
+//! by the claim that the defect violates.
 
 use bufferlab_conformance::*;
 use bufferlab_core::policy::{CompleteSharing, DynamicThreshold};
@@ -14,7 +14,7 @@ fn caught(subject: &Subject) -> Box<Violation> {
     Box::new(large.or(small).unwrap_or_else(|| panic!("{} was not caught", subject.name())))
 }
 
-/// Whether a claim fails for `subject`, possibly among other claims.
+/// Whether the given claim fails for `subject`. Other claims may fail, too.
 fn breaks(subject: &Subject, claim: &str) -> bool {
     let property = PROPERTIES.iter().find(|property| property.claim == claim).expect("a claim");
     let scripts = (0..10).map(random_script);
@@ -126,7 +126,7 @@ fn a_policy_with_a_hidden_counter_is_caught() {
     assert!(breaks(&subject, "is deterministic"));
 }
 
-/// Wraps a policy and changes one of its answers to a wrong answer.
+/// Wraps a policy and replaces one of its answers by a wrong answer.
 #[derive(Debug)]
 struct Spoiled<P> {
     inner: P,
@@ -215,7 +215,7 @@ fn a_policy_that_is_not_monotone_in_alpha_is_caught() {
     assert_eq!(caught(&subject).claim, "is monotone in alpha");
 }
 
-/// A switch with one defect.
+/// A switch under test that has one defect.
 struct Defective {
     inner: SwitchDevice<CompleteSharing>,
     defect: Defect,

@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
 
 const MTU: u32 = 1_500;
-/// Buffer of a port of the testbed (bytes).
+/// Size of the buffer of each port in the paper's testbed (bytes).
 const PORT_BUFFER: u64 = 128_000;
 const SMALL: u8 = 0;
 const LARGE: u8 = 1;
@@ -48,7 +48,7 @@ fn packet(priority: u8, size: u32) -> Packet {
     Packet { header: Header { size, priority, ..Header::default() }, ..Packet::default() }
 }
 
-/// Offers `count` packets at one time to a port that sends no packet, and returns the number
+/// Lets `count` packets arrive at one time for a port that sends no packet, and returns the number
 /// of stored packets.
 fn pour(switch: &mut Switch<Box<dyn Policy>>, priority: u8, count: u64) -> u64 {
     let stored = (0..count).filter(|_| {
@@ -62,7 +62,7 @@ fn bytes(switch: &Switch<Box<dyn Policy>>, queue: u16) -> u64 {
     switch.buffer().queue_bytes(QueueId(queue))
 }
 
-/// An arriving packet and its effect.
+/// An arriving packet, and the queue lengths before and after its arrival.
 struct ArrivalEffect {
     size: u64,
     priority: u8,
@@ -89,7 +89,7 @@ impl Observer for Evictions {
     }
 }
 
-/// Drives random arrivals and departures at four ports × two queues.
+/// Applies random arrivals and departures to a switch with four ports of two queues each.
 fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl FnMut(&ArrivalEffect)) -> bool {
     const LIMIT: u64 = 20_000;
     let all: Vec<_> = [static_port(LIMIT), params.to_vec()]
@@ -131,7 +131,8 @@ fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl Fn
     switch.verify().is_ok()
 }
 
-/// Algorithm 1, line by line as printed except for the sign in line 4, with one counter per fate.
+/// Algorithm 1 as printed, except for the sign in line 4, with one counter each for stored, evicted
+/// and dropped packets.
 #[derive(Default)]
 struct Printed {
     small: VecDeque<u64>,
@@ -160,7 +161,7 @@ impl Printed {
             self.large.pop_back();
             self.evicted += 1;
             self.small.push_back(len);
-            // The printed code continues with line 10, because it has no return.
+            // The printed code has no return here, so the code continues with line 10.
         }
         self.dropped += 1;
     }
@@ -172,7 +173,8 @@ impl Printed {
     }
 }
 
-/// Returns the depth of a pipeline. Each step lists the steps that it depends on.
+/// Returns the depth of a pipeline. Each step of the pipeline has a list of the steps that must
+/// precede this step.
 fn depth(steps: &[(&str, &[&str])]) -> usize {
     let mut depths: Vec<(&str, usize)> = Vec::new();
     for (name, needs) in steps {
@@ -183,7 +185,8 @@ fn depth(steps: &[(&str, &[&str])]) -> usize {
     depths.iter().map(|(_, depth)| *depth).max().unwrap_or(0)
 }
 
-/// The arbiter's computation for a packet (section 4.1), in steps that fit into one clock cycle.
+/// Computation of LossPass's arbiter for a packet (section 4.1), in steps that fit into one clock
+/// cycle.
 const ARBITER: &[(&str, &[&str])] = &[
     ("sum of lengths + P.len <= B", &[]),
     ("V.len >= P.len", &[]),
@@ -289,7 +292,7 @@ fn absorbed(tau: f64) -> (u64, u64) {
     (pour(&mut bench.switch, SMALL, 2 * whole), large)
 }
 
-/// Returns the number of microburst packets that a port without eviction stores if it already has
+/// Returns the number of microburst packets that a port without eviction can store in addition to
 /// `stored` packets.
 fn absorbed_by_headroom(stored: u64) -> u64 {
     let mut bench = bench("cs", &[], PORT_BUFFER, 1);
@@ -297,9 +300,9 @@ fn absorbed_by_headroom(stored: u64) -> u64 {
     pour(&mut bench.switch, SMALL, 1_000)
 }
 
-/// Overloads a port with large packets, with bursts of small flows every 2 ms, for one end of
-/// eviction. Returns the p99 delay of small packets (us), the delivered part of the large stream
-/// and its longest delay (us).
+/// Overloads a port with large packets, with bursts of small flows every 2 ms, for eviction at one
+/// end of the queue. Returns the p99 delay of small packets (us), the delivered part of the large
+/// stream and its longest delay (us).
 fn evicting(end: &'static str) -> (f64, u64, f64) {
     let params = [static_port(PORT_BUFFER), vec![given("victim", ParamValue::Choice(end.into()))]].concat();
     let mut bench = bench("losspass", &params, PORT_BUFFER, 1);

@@ -10,7 +10,7 @@ use bufferlab_core::{ParamValue, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
 const LINE: BitRate = BitRate::gbps(10);
-/// Size of a packet in the figures (bytes).
+/// Size of the packets in Plasticine's figures (bytes).
 const PACKET: u64 = 1_000;
 /// Size of the small packets that represent a packet of the figures (bytes).
 const GRAIN: u32 = 10;
@@ -34,7 +34,7 @@ impl Figure {
             ..SwitchConfig::new(60 * PACKET, vec![LINE; ports]).with_queues(queues)
         };
         let alpha = ("alpha", ParamValue::RatioPerPriority(vec![2.0, 1.0].into()));
-        // Update N and gamma ten times per packet time of the figures.
+        // The policy updates N and gamma ten times per packet time of the figures.
         let prompt = ("update_interval", ParamValue::Time(Time::from_ns(80)));
         let groups = |high| ("high_priorities", ParamValue::Count(high));
         let (policy, params) = match scheme {
@@ -46,8 +46,8 @@ impl Figure {
         Self { bench, queues_per_port: queues as u16 }
     }
 
-    /// Sends `rate` packets per unit of time to `queue`, starting now. Sources are slightly out of
-    /// step, so that the order of simultaneous packets does not matter.
+    /// Sends `rate` packets per unit of time to `queue`, starting now. Sources start at slightly
+    /// different times, so that the order of simultaneous packets does not matter.
     fn load(&mut self, queue: u16, rate: u64) {
         let (port, priority) = (queue / self.queues_per_port, (queue % self.queues_per_port) as u8);
         let rate = BitRate(LINE.0 * rate);
@@ -60,7 +60,7 @@ impl Figure {
         self.bench.run_until(end);
     }
 
-    /// Length of a queue (packets).
+    /// Current length of a queue (packets).
     fn length(&self, queue: u16) -> f64 {
         self.bench.bytes(queue) as f64 / PACKET as f64
     }
@@ -85,7 +85,8 @@ impl Figure {
 #[derive(Clone, Copy, Debug)]
 enum Scheme {
     Dt,
-    /// Plasticine has both factors: the yellow queues of a port are one priority.
+    /// Plasticine's thresholds have both factors, because all yellow queues of a port have one
+    /// priority.
     Equation3,
     /// Plasticine has the drain rate only: every queue of a port is a separate priority.
     OneFactor,

@@ -36,7 +36,7 @@ struct ReportLedger {
     step: u64,
     pauses: u64,
     resumes: u64,
-    /// Number of repeated pauses or repeated resumes.
+    /// Number of pauses while paused, and resumes while not paused.
     repeated: u64,
 }
 
@@ -82,7 +82,7 @@ impl Observer for ReportLedger {
     }
 }
 
-/// Results of a million random events.
+/// Results of a run of a million random events.
 struct Found {
     books: ReportLedger,
     /// Number of events after which an accounting identity was broken.
@@ -139,7 +139,7 @@ fn fuzz_with(
         while switch.poll_timeout().is_some_and(|due| due <= now) {
             switch.handle_timeout(now, books);
         }
-        // Alternate between periods of overload and of draining.
+        // Periods in which the switch is overloaded alternate with periods in which it drains.
         if stream.below(10) < if step / 4_000 % 2 == 0 { 3 } else { 7 } {
             let _ = switch.poll_transmit(now, stream.below(u64::from(PORTS)) as u16, books);
         } else {

@@ -131,7 +131,7 @@ fn us(seconds: f64) -> String {
     format!("{:.1} us", seconds * 1e6)
 }
 
-/// Offers packets to `port` without time passing, and returns the number of stored packets.
+/// Lets packets arrive for `port` at one instant, and returns the number of stored packets.
 fn pour(bench: &mut OpenLoop, port: u16, packets: u64) -> u64 {
     let packet = Packet { header: Header::new(MTU), egress_port: port, ..Packet::default() };
     let stored = (0..packets).filter(|_| {
@@ -389,7 +389,7 @@ claims! {
     }
 
     Holds "TDT-CIR-1" tdt_cir_1_decisions_depend_on_the_order_of_events_and_not_on_time ("no timers: counters, triggers, comparators only") {
-        // The closure runs one sequence of events at stretched times.
+        // The closure runs one sequence of events with all times multiplied by a factor.
         let run = |stretch: u64| {
             let mut bench = bench("tdt", TDT, &[]);
             let mut stream = RandomStream::new(3, "claims/cir", 0);

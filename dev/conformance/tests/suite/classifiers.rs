@@ -1,4 +1,4 @@
-//! Classifiers follow their vectors, and the vectors catch wrong classifiers.
+//! Tests that classifiers follow their vectors, and that wrong classifiers fail the vectors.
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};
@@ -40,7 +40,8 @@ fn trap(entries: usize, idle: Time, limit: ShortLimit, queue: Option<u8>) -> Opt
     Some(Classifier::identity(2).with_trap(trap))
 }
 
-/// A classifier that only applies the map: it counts no packets and keeps the given tags.
+/// A defective classifier that only applies the priority map. The classifier counts no packets and
+/// does not change tags.
 #[derive(Clone, Debug)]
 struct Blind;
 
@@ -68,8 +69,8 @@ fn classifiers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it(
         caught(|_| None),
         "the map of the switch takes the place of the classifier that a policy brings along",
     );
-    // The classifier has three defects. It never forgets, it remembers every flow, and it counts
-    // the packet before it compares.
+    // The tested classifiers have three defects. One never forgets a flow, one remembers every
+    // flow, and one counts a packet before the comparison.
     is_caught(
         caught(|_| trap(64, Time::from_ms(9_000), one, Some(0))),
         "after silence an elephant is short again",

@@ -1,5 +1,5 @@
-//! Policies against an offline optimum, on tiny instances of unit packets, and against
-//! Longest Queue Drop.
+//! Compares policies with an offline optimum, on tiny instances of unit packets, and with Longest
+//! Queue Drop.
 
 use bufferlab_conformance::competitive::{Arrivals, Fates, Slotted, Timed, TimedPacket, standings};
 use bufferlab_conformance::{Device, SwitchDevice};
@@ -74,7 +74,7 @@ fn no_policy_transmits_more_than_the_optimum() {
     for arrivals in instances() {
         let optimum = arrivals.optimum();
         for info in POLICIES {
-            // Some policies refuse such a small buffer.
+            // Some policies cannot be built with a buffer of so few packets.
             let Some(sent) = sent(&arrivals, info.name, &[]) else { continue };
             assert!(sent <= optimum, "{} sends {sent} of {optimum}: {arrivals:?}", info.name);
             runs += 1;
@@ -202,7 +202,8 @@ fn the_optimum_of_instances_that_are_clear_by_hand() {
     assert_eq!(optimum(2, &[&[0, 0, 0]]), 2);
     // One packet must be refused despite free space, so that port 1 can send in all three slots.
     assert_eq!(optimum(2, &[&[0, 0, 1], &[1], &[1]]), 4);
-    // The buffer has room for 3 packets; port 1's burst of two arrives after one packet has left.
+    // The buffer has room for 3 packets; the burst of two packets to port 1 arrives after one
+    // packet has left.
     assert_eq!(optimum(3, &[&[0, 0, 0], &[1, 1]]), 4);
 }
 
@@ -218,8 +219,8 @@ fn timed_packets_are_all_accounted_for_and_an_idle_port_sends_at_once() {
         tags: Tags::NONE,
         flow: 0,
     };
-    // The first packet leaves at once. Four packets of 1500 B fill the buffer, and one of them
-    // leaves within 1.2 us.
+    // The first packet leaves at once. Four packets of 1500 B fill the buffer, and one of these
+    // packets leaves within 1.2 us.
     let mut packets = vec![at(0, 0, 1_500); 6];
     packets.extend([at(1_199, 1, 64), at(1_200, 1, 1_500)]);
     let fates = Timed { config: config.clone(), packets: packets.clone() }

@@ -1,4 +1,5 @@
-//! Every congestion control follows the vectors of its law, and the vectors catch wrong controls.
+//! Tests that every congestion control follows the vectors of its law, and that wrong controls fail
+//! the vectors.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -34,7 +35,7 @@ fn every_file_belongs_to_a_registered_control() {
     }
 }
 
-/// Defects of an independent DCTCP implementation.
+/// Defects that the test builds into an independent DCTCP implementation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -46,7 +47,7 @@ enum Defect {
     EndsAlways,
     /// The control counts ACKs instead of segments.
     CountsAcks,
-    /// The control's window grows even if it may not.
+    /// The control's window grows even if `may_grow` is false.
     AlwaysGrows,
     /// The control cuts the window by alpha instead of alpha / 2.
     CutsDeep,
@@ -122,7 +123,7 @@ impl Controller for Other {
     }
 }
 
-/// Returns the cases of DCTCP, in the reading of the RFC, that a control with a defect fails.
+/// Returns the vector cases of DCTCP (profile `paper`) that a control with a defect fails.
 fn caught(defect: Defect) -> Vec<String> {
     let own = cases("dctcp").into_iter().filter(|case| case.profile == bufferlab_core::Profile::Paper);
     let fails = |case: &ControlCase| case.run(|_, _| Other::new(case, defect)).is_err();
@@ -155,8 +156,8 @@ fn a_dctcp_of_another_make_passes_and_broken_ones_are_caught() {
     assert!(grows.run(|_, _| Other::new(grows, Defect::AlwaysGrows)).is_err());
 }
 
-/// A control with other parameters fails some of its cases: a case sets each parameter and
-/// checks its effect.
+/// A control with other parameters fails some of its cases, because the cases set each parameter
+/// and check its effect.
 #[test]
 fn every_parameter_of_a_control_is_set_by_one_of_its_cases() {
     // DCQCN has a published set with all values; the transport's tests compare the sets.

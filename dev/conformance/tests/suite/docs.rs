@@ -1,4 +1,4 @@
-//! Every policy has a page in docs, and the page agrees with the registry.
+//! Tests that every policy has a page in docs, and that the page agrees with the registry.
 //!
 //! `cargo xtask generate` rewrites the generated blocks.
 
@@ -98,7 +98,8 @@ fn items(page: &str) -> Vec<String> {
     items
 }
 
-/// Pages cite tests and vectors by name. So renaming a test must not leave a dead reference.
+/// Pages cite tests and vectors by name. The test finds references to tests and vectors that no
+/// longer exist.
 #[test]
 fn tests_and_vectors_that_a_page_cites_exist() {
     let root = folder().join("../../..");

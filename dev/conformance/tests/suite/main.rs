@@ -1,4 +1,4 @@
-//! Tests of the policies' and the papers' claims.
+//! Tests of the claims of policies and of papers.
 
 mod canaries;
 mod claims_losspass;

@@ -1,4 +1,5 @@
-//! The switch marks packets as the vectors of marking demand, and the vectors catch wrong markers.
+//! Tests that the switch marks packets according to the marking vectors, and that wrong markers
+//! fail the vectors.
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};
@@ -28,10 +29,10 @@ fn every_marking_rule_marks_as_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// Function that falsifies a marker, if the marker has the tested rule.
+/// Function that changes a marker with the tested rule to a wrong marker.
 type Spoil = fn(&mut Marker);
 
-/// Returns the cases that a switch with a falsified marker fails.
+/// Returns the vector cases that a switch with a wrong marker fails.
 fn caught(spoil: Spoil) -> Vec<String> {
     let fails = |case: &Case| {
         let mut config = case.config.clone();

@@ -1,8 +1,9 @@
-//! Tests whether the walk-throughs in `docs/extend` work if a reader follows them literally.
+//! Tests whether the walk-throughs in `docs/extend` work for a reader who follows every step
+//! literally.
 //!
 //! The test follows every page with the title `# Add a …`. All pages share one copy of the
-//! repository, so that it is built once. A page has five kinds of instructions, each a bold
-//! paragraph with a fenced block below it:
+//! repository, so that the test builds the copy once. A page has five kinds of instructions, each a
+//! bold paragraph above a fenced block:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -20,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Build profile of the copy, for fast builds: most crates of the copy are built more often than
-/// they run. Third-party libraries are built as in the workspace, so that the copy can reuse them.
+/// Build profile of the copy, for fast builds: most crates of the copy are built often but run
+/// rarely. Third-party libraries are built as in the workspace, so that the copy can reuse them.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
@@ -71,13 +72,13 @@ enum Instruction {
     Mistake { path: String, new: String, old: String, says: String },
 }
 
-/// Instruction of a page, with its block and its line in the page.
+/// Instruction of a page, with the block below the instruction and its line in the page.
 type Step = (usize, Instruction, String);
 
-/// A page with steps that add a feature.
+/// A documentation page whose steps add a feature to bufferlab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WalkThrough {
-    /// Path of the page, relative to the root.
+    /// Path of the page, relative to the root of the repository.
     page: String,
     /// Title of the page without "Add": "a policy".
     subject: String,
@@ -207,8 +208,8 @@ impl WalkThrough {
     }
 }
 
-/// Formats the counts of added things: "one source file", "two lines". A count of zero
-/// gives the noun alone.
+/// Formats the counts of added files and lines: "one source file", "two lines". For a count of
+/// zero, the text is the noun alone.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -253,8 +254,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the files of a clone if all changes in this folder were committed, without this test:
-/// the copy need not copy itself.
+/// Returns the files that a clone would have if all changes in this folder were committed. This
+/// test is omitted, because the copy need not copy itself.
 fn repository() -> Files {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(root()).output().expect("git runs");
@@ -337,7 +338,7 @@ fn take_libraries(to: &Path) {
     }
 }
 
-/// Copy of the repository after all walk-throughs.
+/// Copy of the repository to which the test applies all walk-throughs.
 struct Copy {
     folder: PathBuf,
 }
@@ -398,7 +399,7 @@ impl Copy {
         output
     }
 
-    /// Checks that a mistake in an added thing is found, and that the message names this thing.
+    /// Checks that a test detects a mistake in an added item, and that the message names this item.
     fn check_mistakes(&self, walk: &WalkThrough) {
         let (page, mut count) = (&walk.page, 0);
         for (at, what, block) in &walk.steps {
@@ -420,8 +421,8 @@ impl Copy {
     }
 }
 
-/// Pages of `docs/extend` in the order in which the test follows them. Other walk-throughs come
-/// after these pages.
+/// Pages of `docs/extend` in the order in which the test follows the pages. All other walk-throughs
+/// follow these pages.
 const PAGES: &[&str] = &[
     "policy",
     "congestion-control",
@@ -465,10 +466,10 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
             assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
         }
         let (files, lines) = match walk.subject.as_str() {
-            // The theory has no packets, so the replay of an answer is a file of another crate.
+            // A calculator has no packets, so the replay of its answer is a file in another crate.
             "a calculator" => (2, 4),
-            // The four lines are the field, its column, and the two places where they
-            // get their values.
+            // The four lines are the field, its column, and one line each that sets the value of
+            // the field and of the column.
             "a header field" => (0, 4),
             _ => (1, 2),
         };
@@ -501,7 +502,8 @@ fn the_walk_throughs_work() {
             _ => {}
         }
     }
-    // Break the last page first: dependent pages are broken before the pages that they need.
+    // The mistakes of the last page are tested first, so that each page precedes the pages on which
+    // it depends.
     walks.iter().rev().for_each(|walk| copy.check_mistakes(walk));
 }
 

@@ -10,7 +10,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::fmt::Write;
 
 const MTU: u32 = 1_500;
-/// Transmission time of an MTU at 10 Gb/s.
+/// Transmission time of a packet of maximum size at 10 Gb/s.
 const SLOT: Time = Time::from_ns(1_200);
 const PORTS: usize = 8;
 const QUEUES: usize = 3;
@@ -18,7 +18,7 @@ const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
 /// Queue length above which the pipeline treats a queue as congested: B / (2 × queues).
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
-/// Pass periods on the figure's axis (ns).
+/// Pass periods of the pipeline on the axis of the figure (ns).
 const PERIODS_NS: [u64; 10] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
 
 fn config() -> SwitchConfig {
@@ -75,7 +75,7 @@ fn weight(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> f64 {
     ALPHAS[usize::from(priority)] / (congested.max(1) * active.max(1)) as f64
 }
 
-/// Runs random open-loop arrivals and calls `look` before every arrival.
+/// Runs random open-loop traffic and calls `look` before every arrival.
 fn open_loop(
     switch: &mut Switch<Box<dyn Policy>>,
     slots: u64,
@@ -178,7 +178,7 @@ fn the_yardstick_is_the_policy_plasticine() {
     assert!(total > 1_000 && same as f64 >= 0.95 * total as f64, "{same} of {total}");
 }
 
-/// Thresholds converge: with each decade of the pass period, they approach Plasticine's thresholds,
+/// Thresholds converge: with each decade of the pass period, the thresholds approach Plasticine's,
 /// until nearly all are within the error of the shift. The remaining error is due to the egress
 /// register, which only a departing packet writes.
 #[test]
@@ -195,8 +195,8 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
     assert!(decades[0].within_shift < 0.5, "a round of 2.4 ms is useless: {:?}", decades[0]);
 }
 
-/// If registers store the length that a packet found on arrival, the burst is never detected,
-/// whatever the period. The reason is that five packets arrive for each departure.
+/// If registers store the queue length at a packet's arrival, the policy detects the burst at no
+/// period. The reason is that five packets arrive for each departure.
 #[test]
 fn a_burst_overshoots_with_the_pass_period_and_without_bound_if_registers_hold_what_packets_met() {
     let found = PERIODS_NS.map(|ns| absorbed_kb(Time::from_ns(ns), "dequeue"));
@@ -205,7 +205,7 @@ fn a_burst_overshoots_with_the_pass_period_and_without_bound_if_registers_hold_w
     assert!(absorbed_kb(FRESH, "enqueue") > 590.0);
 }
 
-/// A curve of the figure.
+/// A curve in a panel of the figure.
 struct Curve {
     name: &'static str,
     colour: &'static str,
@@ -231,7 +231,7 @@ fn panel(svg: &mut String, left: f64, title: &str, (low, high, step): (f64, f64,
     let decades = (PERIODS_NS[0] as f64, PERIODS_NS[PERIODS_NS.len() - 1] as f64);
     let x = |ns: f64| x0 + (ns / decades.0).log10() / (decades.1 / decades.0).log10() * (x1 - x0);
     let y = |value: f64| y0 - (value.clamp(low, high) - low) / (high - low) * (y0 - y1);
-    // Writing to a string cannot fail.
+    // Writing to a string never returns an error.
     let _ = writeln!(svg, "<text x=\"{:.0}\" y=\"18\" font-weight=\"bold\">{title}</text>", left + 8.0);
     let mut tick = low;
     while tick <= high {

@@ -1,5 +1,5 @@
-//! TCP's sender and receiver follow the vectors of loss recovery, and the vectors catch
-//! wrong implementations.
+//! Tests that TCP's sender and receiver follow the vectors of loss recovery, and that wrong
+//! implementations fail the vectors.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -34,10 +34,10 @@ fn the_receiver_acknowledges_what_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// Function that falsifies the parameters of a sender.
+/// Function that sets a wrong parameter of a TCP sender.
 type Spoil = fn(&mut TcpConfig);
 
-/// Returns the cases that a sender with falsified parameters fails.
+/// Returns the vector cases that a sender with wrong parameters fails.
 fn caught_with(spoil: Spoil) -> Vec<String> {
     let fails = |case: &SenderCase| {
         let mut other = case.clone();
@@ -68,7 +68,7 @@ fn assert_noticed(name: &str, caught: &[String]) {
     assert!(caught.iter().any(|case| case.starts_with(name)), "\"{name}\" did not notice; {caught:?} did");
 }
 
-/// Defects of a TCP sender.
+/// Defects that the tests build into a TCP sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -82,7 +82,7 @@ enum Defect {
     IgnoresSynAckRtt,
     /// The sender sends every retransmission twice.
     RepeatsRetransmissions,
-    /// A timeout does not reduce the window.
+    /// A timeout does not reduce the sender's window.
     IgnoresTimeouts,
     /// Each duplicate SYN-ACK opens the connection again.
     OpensTwice,
@@ -93,7 +93,7 @@ struct Defective {
     defect: Defect,
     lost_syns: u32,
     acknowledged: bool,
-    /// Deadline that replaces the sender's deadline.
+    /// Wrong deadline that replaces the deadline of the inner sender.
     deadline: Option<Time>,
     again: Option<Segment>,
 }
@@ -186,7 +186,7 @@ fn senders_that_are_wrong_in_one_way_are_caught() {
     }
 }
 
-/// Defects of a TCP receiver.
+/// Defects that the tests build into a TCP receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Deafness {
     None,
@@ -196,7 +196,7 @@ enum Deafness {
     TellsNoBlock,
     /// A delayed ACK has the mark of the segment that ended the delay.
     BlursMarks,
-    /// The receiver does not acknowledge a duplicate.
+    /// The receiver does not acknowledge a duplicate segment.
     IgnoresDuplicates,
     /// The receiver sends the delayed ACK one microsecond late.
     IsLate,

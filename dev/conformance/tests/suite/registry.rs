@@ -1,4 +1,4 @@
-//! Every registered policy passes the common checks.
+//! Tests that every registered policy passes the common checks.
 
 use bufferlab_conformance::{Effort, Subject, check_subject};
 use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
@@ -106,7 +106,7 @@ fn subjects() -> Vec<Subject> {
     ));
     let occamy = find_policy("occamy").expect("registered");
     let alpha = |alpha: f64| ("alpha", ParamValue::RatioPerPriority(vec![alpha].into()));
-    // Small alphas cause many expulsions; a slow memory waits for its token bucket.
+    // Small alphas cause many expulsions. With a slow memory, expulsions wait for the token bucket.
     for rate in [100_000_000_000, 10_000_000] {
         let bucket = ("bucket_cells", ParamValue::Count(20));
         subjects.push(Subject::registered(
@@ -121,7 +121,8 @@ fn subjects() -> Vec<Subject> {
     }
     let losspass = find_policy("losspass").expect("registered");
     for params in [
-        // The limit is so small that it applies even in the tiny buffer of the exhaustive scripts.
+        // With these values the limit is so small that it also applies in the tiny buffer of the
+        // exhaustive scripts.
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
@@ -148,7 +149,8 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// The subjects of one policy if `BUFFERLAB_POLICY` names it: a quick answer about a new policy.
+/// Subjects of the policy that the environment variable `BUFFERLAB_POLICY` names, or all subjects.
+/// Tests of one policy are quick.
 fn requested_subjects() -> Vec<Subject> {
     let Ok(name) = std::env::var("BUFFERLAB_POLICY") else { return subjects() };
     let found: Vec<_> = subjects().into_iter().filter(|subject| subject.name().starts_with(&name)).collect();
@@ -156,7 +158,8 @@ fn requested_subjects() -> Vec<Subject> {
     found
 }
 
-/// Creates a subject for `info`, with the claims of its scheme beyond or below the common ones.
+/// Creates a test subject for `info`, with all claims of the scheme that differ from the common
+/// claims.
 fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subject {
     let subject = Subject::registered(info, params);
     match info.name {

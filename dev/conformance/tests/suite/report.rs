@@ -1,5 +1,5 @@
-//! One call reports everything about an unregistered policy. This is a separate test binary,
-//! because the policies that it registers stay registered.
+//! Tests that one call reports all claims about a new policy. The tests are a separate binary,
+//! because registered policies stay registered.
 
 use bufferlab_conformance::vectors::VectorFile;
 use bufferlab_conformance::{Effort, Finding, Options, check};

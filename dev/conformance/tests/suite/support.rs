@@ -1,14 +1,14 @@
-//! Paths of the vector files, and how to load them.
+//! Finds and loads the vector files in `testdata`.
 
 use bufferlab_conformance::vectors::VectorFile;
 use std::path::{Path, PathBuf};
 
-/// Folder with one kind of vectors.
+/// Folder in `testdata` with vector files of the given kind.
 pub(crate) fn folder(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(kind)
 }
 
-/// Path of a vector file of a kind.
+/// Path of the vector file `name` of the given kind.
 pub(crate) fn path(kind: &str, name: &str) -> PathBuf {
     folder(kind).join(format!("{name}.toml"))
 }

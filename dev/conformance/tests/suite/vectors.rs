@@ -1,4 +1,4 @@
-//! Registered policies give the verdicts of their golden vectors.
+//! Tests that registered policies give the verdicts in their golden vectors.
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{VectorEvent, VectorFile};

@@ -1,4 +1,5 @@
-//! The PFC watchdog detects storms as its vectors demand, and the vectors catch wrong watchdogs.
+//! Tests that the PFC watchdog detects storms according to its vectors, and that wrong watchdogs
+//! fail the vectors.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -34,7 +35,7 @@ fn every_rule_has_a_file_and_every_action_a_case() {
     }
 }
 
-/// Defects of a PFC watchdog.
+/// Defects that the tests build into a PFC watchdog.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -58,7 +59,8 @@ enum Defect {
     SurvivesTheLink,
 }
 
-/// A watchdog written from the description of the format, with every defect built in.
+/// An independent PFC watchdog with a selectable defect, written from the description of the vector
+/// format.
 struct Defective {
     defect: Defect,
     seen: QueueSample,

@@ -1,4 +1,4 @@
-//! Commands that write results, the folder in which they run, and the files that they leave.
+//! Commands that write results, the folder in which the commands run, and the resulting files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +36,7 @@ queries_per_second_per_host = 250.0
 sample_interval = "50 us"
 "#;
 
-/// A custom experiment for the tested commands.
+/// Text of a custom experiment that the tested commands run.
 const STUDY: &str = r#"title = "Queries and buffers"
 figure = "own"
 scenario = "../../tiny.toml"
@@ -56,7 +56,7 @@ title = "mean QCT (ms)"
 metric = "qct"
 "#;
 
-/// Configuration of a switch for `sonic what-if`.
+/// Files with a SONiC switch configuration for the command `sonic what-if`.
 const SWITCH: &[(&str, &str)] = &[
     ("switch/buffers.json", include_str!("../../../../testdata/sonic/switch/buffers.json")),
     ("switch/qos.json", include_str!("../../../../testdata/sonic/switch/qos.json")),
@@ -64,18 +64,18 @@ const SWITCH: &[(&str, &str)] = &[
     ("switch/port_config.ini", include_str!("../../../../testdata/sonic/switch/port_config.ini")),
 ];
 
-/// A command that the injection disturbs.
+/// A command of bufferlab that the injection of faults disturbs.
 #[derive(Debug)]
 pub(super) struct Trial {
     /// Name of the trial in reports.
     pub(super) name: &'static str,
-    /// Commands that run first, so that the folder has earlier results.
+    /// Commands that run before the tested command, so that the folder has earlier results.
     pub(super) before: &'static [&'static [&'static str]],
-    /// Command line that the injection disturbs.
+    /// Arguments of the command that the injection disturbs.
     pub(super) command: &'static [&'static str],
 }
 
-/// Every command that writes results.
+/// List of every command of bufferlab that writes results.
 pub(super) const TRIALS: &[Trial] = &[
     Trial { name: "run", before: &[], command: &["run", "tiny.toml", "--out", "out/first"] },
     Trial {
@@ -199,7 +199,7 @@ type Templates = BTreeMap<(PathBuf, &'static str), Arc<Bench>>;
 static TEMPLATES: LazyLock<Mutex<Templates>> = LazyLock::new(Mutex::default);
 
 impl Bench {
-    /// Creates a folder and runs the commands before the trial in it.
+    /// Creates a folder and runs the preparing commands of the trial in this folder.
     pub(super) fn new(program: &Path, trial: &Trial) -> io::Result<Self> {
         let key = (program.to_owned(), trial.name);
         let known = || TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,8 +236,8 @@ impl Bench {
         fs::write(path, text)
     }
 
-    /// Path of the results folder.
-    /// The path has no links, because paths of calls are compared with it.
+    /// Path of the results folder. The path has no symbolic links, because the fault library
+    /// compares the paths of system calls with this path.
     pub(super) fn out(&self) -> PathBuf {
         let folder = fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned());
         folder.join(OUT)
@@ -255,7 +255,7 @@ impl Bench {
         command
     }
 
-    /// Sets the bench's folder and quiet output for a command.
+    /// Sets the working folder of a command and makes its output quiet.
     pub(super) fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command
             .current_dir(self.folder.path())
@@ -265,7 +265,7 @@ impl Bench {
         command.env("NO_COLOR", "1").env_remove("LD_PRELOAD")
     }
 
-    /// Runs a command that must succeed.
+    /// Runs a command that must succeed, without a fault.
     pub(super) fn must(&self, program: &Path, arguments: &[&str]) -> io::Result<()> {
         let output = self.command(program, arguments).output()?;
         if output.status.success() { Ok(()) } else { Err(io::Error::other(describe(arguments, &output))) }
@@ -324,7 +324,7 @@ fn tells_time(path: &str) -> bool {
     path.ends_with("timing.json") || path.starts_with("runs/")
 }
 
-/// Whether a file is temporary: it is hidden, or in a hidden folder.
+/// Whether a file is temporary: the file is hidden, or in a hidden folder.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }

@@ -18,16 +18,16 @@ const HANGS_AFTER: Duration = Duration::from_secs(60);
 /// Rust's message when memory is exhausted, which is neither a panic nor a defect of the program.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 
-/// A disturbance of a command.
+/// A fault that disturbs a command while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// A call of the system fails.
+    /// A system call fails.
     Call {
-        /// Kind of the failing calls, such as `write`.
+        /// Kind of the failing system calls, such as `write`.
         op: &'static str,
-        /// Linux's error number of the failing call; 0 makes the call transfer fewer bytes.
+        /// Linux's error number for the failing system call; 0 makes the call transfer fewer bytes.
         error: i32,
-        /// Number of the failing call, from 1; 0 means no call.
+        /// Number of the failing system call, from 1; 0 means no call.
         at: u64,
         /// Whether all later calls of this kind fail, too.
         sticky: bool,
@@ -45,7 +45,7 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// Kind of the disturbance, for numbers in reports.
+    /// Text for the kind of the disturbance, by which reports count faults.
     #[must_use]
     pub fn kind(self) -> String {
         match self {
@@ -65,7 +65,7 @@ impl Disturbance {
         }
     }
 
-    /// Prepares the command in such a way that the fault occurs.
+    /// Sets the environment of the command so that the fault library causes the fault.
     pub(super) fn apply(self, command: &mut Command, bench: &Bench, shim: &Shim, log: &Path) {
         let Self::Call { op, error, at, sticky } = self else { return };
         command
@@ -78,8 +78,8 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must succeed despite the disturbance: short
-    /// and interrupted calls must not affect it.
+    /// Whether the command must succeed despite the disturbance: short and interrupted system calls
+    /// must not affect the command.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
     }
@@ -88,7 +88,7 @@ impl Disturbance {
 /// Results of undisturbed commands, by program and name of the command.
 type ExpectedByCommand = BTreeMap<(PathBuf, &'static str), Arc<Expected>>;
 
-/// Files after and before an undisturbed command.
+/// Result files after an undisturbed command, and result files before the command.
 type Expected = (Files, Files);
 static EXPECTED: LazyLock<Mutex<ExpectedByCommand>> = LazyLock::new(Mutex::default);
 
@@ -150,7 +150,7 @@ fn disturbed(
         Disturbance::Kill { number } => {
             let mut command = bench.command(program, trial.command);
             let start = Instant::now();
-            // The duration of the undisturbed command is the scale: a later kill
+            // The kill is within the duration of the undisturbed command, because a later kill
             // would have no effect.
             let whole = ended(&mut bench_of(program, trial)?.command(program, trial.command), HANGS_AFTER)?;
             let whole_us = start.elapsed().as_micros() as u64;
@@ -171,7 +171,7 @@ fn bench_of(program: &Path, trial: &Trial) -> io::Result<Bench> {
     Bench::new(program, trial)
 }
 
-/// Output of a command; `None` if it hung and was killed.
+/// Output of a command; `None` if the command hung and was killed.
 fn ended(command: &mut Command, patience: Duration) -> io::Result<Option<Output>> {
     let log = tempfile::tempfile()?;
     let mut child = command.stdout(Stdio::null()).stderr(log.try_clone()?).spawn()?;
@@ -273,16 +273,16 @@ fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file summarises runs. Such a file is outside a run, or it is the page of a run,
-/// which can be recreated from the tables.
+/// Whether a file summarises runs. A summary is outside the folder of a run, or is the page of a
+/// run, which bufferlab can recreate from the tables.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     file == "report.html" || !files.contains_key(&format!("{folder}/manifest.json"))
 }
 
-/// Whether every line of `SHA256SUMS` is the checksum of an existing file.
-/// A page or a table may be newer than in both results.
-/// The file's checksum may be missing, but never wrong. `folder` is empty or ends with a slash.
+/// Whether every line of `SHA256SUMS` is the checksum of an existing file. A page or a table may be
+/// newer than in both results. A checksum may be missing, but never wrong. `folder` is empty or
+/// ends with a slash.
 fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     let text = String::from_utf8_lossy(content);
     let agrees = |line: &str| {
@@ -309,14 +309,16 @@ fn is_uncut(name: &str, content: &[u8]) -> bool {
         }
         "toml" | "md" => text.ends_with('\n'),
         "png" => content.ends_with(b"IEND\xaeB\x60\x82"),
-        // A trace has no recognisable last line.
+        // A trace file has no recognisable last line.
         _ => false,
     }
 }
 
-/// Finds an earlier file that is missing, although the new result contains it, too.
+/// Finds a file of the earlier result that is missing, although the new result contains a file of
+/// this name.
 fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
-    // While a result is replaced, the complete old result is briefly next to it.
+    // While a command replaces a result, the complete old result is briefly in a hidden folder next
+    // to the new result.
     let is_aside = |name: &str| {
         let mut parts: Vec<_> = name.split('/').collect();
         let file = parts.pop().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Lists all faults: every call of every command, in an order that the seed determines.
+//! Lists all faults: every system call of every command, in an order that the seed determines.
 
 use super::bench::{Bench, TRIALS, Trial};
 use super::disturb::Disturbance;
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Source code of the library that makes calls fail.
+/// Source code of the library that makes system calls fail.
 const SOURCE: &str = include_str!("shim.c");
-/// Kinds of calls and their possible errors, by Linux's numbers; 0 is a short call.
-/// Signals interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
+/// Kinds of system calls and their possible errors, by Linux's numbers; 0 is a short call. Signals
+/// interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),
@@ -28,13 +28,14 @@ const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
-/// Range of address spaces for commands (MiB), from too little for loading the program to enough.
+/// Range of address spaces for commands (MiB). The smallest is too small to load the program, and
+/// the largest is enough.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
 /// Number of moments at which each command is killed.
 const KILLS: u64 = 20;
 
-/// The compiled library that makes calls fail.
+/// Compiled library that makes system calls of a process fail.
 #[derive(Debug)]
 pub(crate) struct Shim {
     _folder: TempDir,
@@ -42,7 +43,7 @@ pub(crate) struct Shim {
 }
 
 impl Shim {
-    /// Compiles the library that makes calls fail.
+    /// Compiles the library that makes system calls fail.
     ///
     /// # Errors
     /// Returns the reason why compilation is impossible on this machine.
@@ -73,7 +74,7 @@ pub(crate) struct Point {
     pub(super) what: Disturbance,
 }
 
-/// Lists all faults of all commands.
+/// Lists all faults that the injection can cause in all commands.
 ///
 /// # Errors
 /// If an undisturbed command fails.
@@ -124,7 +125,7 @@ fn shuffle(all: &mut [Point], seed: u64) {
     }
 }
 
-/// Number of calls of each kind that an undisturbed command makes.
+/// Number of system calls of each kind that an undisturbed command makes.
 fn counts(program: &Path, shim: &Shim, trial: &Trial) -> io::Result<BTreeMap<String, u64>> {
     let bench = Bench::new(program, trial)?;
     let log = bench.beside("log");

@@ -1,4 +1,4 @@
-//! Changes valid inputs of readers.
+//! Applies random changes to valid inputs of readers.
 
 use crate::values::Dice;
 use flate2::Compression;
@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 const INPUT_MAX: usize = 1 << 20;
 /// Maximum number of changes of an input.
 const CHANGES_MAX: u64 = 6;
-/// Numbers at limits of types, as text.
+/// Numbers at the limits of integer types, as text.
 const NUMBERS: &[&str] = &[
     "0",
     "-1",
@@ -41,7 +41,7 @@ const NUMBERS: &[&str] = &[
 /// Opening brackets and other starts of nested values.
 const NESTING: &[&str] = &["[", "{", "(", "[[", "{\"a\":", "*1\r\n", "a.", "[{", "\"", "-("];
 
-/// Creates a changed input from one or two inputs of the pool.
+/// Creates a new input by random changes of one or two inputs of the pool.
 pub(crate) fn mutate(dice: &mut Dice<'_>, pool: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let original = dice.pick(pool);
     let is_packed = original.starts_with(&[0x1f, 0x8b]) && !dice.one_in(4);
@@ -76,7 +76,7 @@ fn change(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&
             splice(bytes, at, until.max(at), &other[from..to]);
         }
         13 => {
-            // Repeat a piece of the input, for deep nesting or many words.
+            // This change repeats a piece of the input, for deep nesting or many words.
             let times = 1 << dice.0.below(16);
             let piece = if dice.one_in(2) { dice.pick(NESTING) } else { dice.pick(words) };
             splice(bytes, at, at, piece.repeat(times).as_bytes());
@@ -142,7 +142,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
 
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
-    // If the compressed data are damaged, use the bytes before the damage.
+    // If the compressed data are damaged, the result has the bytes before the damage.
     let _ = flate2::read::GzDecoder::new(bytes).take(INPUT_MAX as u64).read_to_end(&mut plain);
     plain
 }

@@ -1,4 +1,4 @@
-//! Readers behind a socket: readers of a Redis server's answers, and of requests to local pages.
+//! Readers of data from a socket: answers of a Redis server, and requests to local pages.
 
 use super::targets::Desk;
 use bufferlab_operator::store::{Store, dumps};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Byte that separates two answers of a server's script.
+/// Byte that separates two answers in the list of answers of a test server.
 const NEXT: u8 = 0x1e;
 /// Maximum time to wait for an answer of a page's server.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -78,7 +78,7 @@ pub(super) const QUERY: &[&str] = &[
     "api/loss",
 ];
 
-/// Servers that run until the process ends.
+/// Test servers that run until the process ends.
 #[derive(Default)]
 pub(super) struct Servers {
     redis: Option<Redis>,
@@ -95,7 +95,7 @@ struct Redis {
 #[derive(Clone)]
 struct Address(String, String);
 
-/// Valid answers to the questions of `sonic --redis`, in order.
+/// Valid answers of a Redis server to the requests of `sonic --redis`, in order.
 pub(super) fn answers() -> Vec<Vec<u8>> {
     let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
     let list = |items: &[&str]| {
@@ -113,8 +113,8 @@ pub(super) fn answers() -> Vec<Vec<u8>> {
     vec![script.join("\u{1e}").into_bytes()]
 }
 
-/// Reads the databases of a Redis server that sends these answers.
-/// The server closes the connection after the last answer.
+/// Reads the databases of a test Redis server that sends the answers in `input`. The server closes
+/// the connection after the last answer.
 pub(super) fn redis(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let script: Vec<_> = input.split(|byte| *byte == NEXT).rev().map(<[u8]>::to_vec).collect();
     let redis = match &mut desk.servers.redis {
@@ -139,7 +139,7 @@ fn start_redis() -> Result<Redis, String> {
     Ok(Redis { address, script })
 }
 
-/// Sends the next answer to every question; accepts any first message of a connection.
+/// Sends the next answer after every request; accepts any first message of a connection.
 fn serve(mut connection: TcpStream, script: &Mutex<Vec<Vec<u8>>>) {
     let mut asked = [0; 4096];
     while let Ok(length) = connection.read(&mut asked) {
@@ -159,7 +159,7 @@ fn serve(mut connection: TcpStream, script: &Mutex<Vec<Vec<u8>>>) {
     }
 }
 
-/// Valid request bodies for the playground: choices of a user.
+/// Valid request bodies for the playground: settings that a user selects.
 pub(super) fn bodies() -> Vec<Vec<u8>> {
     let body = |policy: &str, alpha: &str| {
         format!(
@@ -171,7 +171,7 @@ pub(super) fn bodies() -> Vec<Vec<u8>> {
     vec![body("dt", ""), body("abm", "0.5"), body("lqd", "")]
 }
 
-/// Sends choices to the playground, once to run them and once to save them.
+/// Sends settings to the server of the playground, once to run the settings and once to save them.
 pub(super) fn play(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let Address(host, token) = match &desk.servers.play {
         Some(address) => address.clone(),
@@ -188,7 +188,7 @@ pub(super) fn play(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     ask("api/run")
 }
 
-/// Valid request paths of the run viewer.
+/// Valid request paths for the server of the run viewer.
 pub(super) fn queries() -> Vec<Vec<u8>> {
     let paths = [
         "api/about",
@@ -203,7 +203,7 @@ pub(super) fn queries() -> Vec<Vec<u8>> {
     paths.map(|path| path.as_bytes().to_vec()).into()
 }
 
-/// Sends a request path to the run viewer.
+/// Sends a request path to the server of the run viewer.
 pub(super) fn view(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let Address(host, token) = match &desk.servers.view {
         Some(address) => address.clone(),
@@ -233,7 +233,7 @@ fn exchange(host: &str, request: &[u8]) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(host).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    // A server may close the connection before the whole request is sent.
+    // The server may close the connection before the client has sent the whole request.
     let _ = stream.write_all(request);
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, str};
 use tempfile::TempDir;
 
-/// Environment of the readers: a folder, and servers that start when they are needed.
+/// Environment of the readers: a folder, and servers that start at their first use.
 pub(crate) struct Desk {
     folder: TempDir,
     pub(super) servers: requests::Servers,
@@ -223,7 +223,7 @@ fn in_lines(error: LoadError) -> String {
     error.in_lines()
 }
 
-/// The text of a refusal, as the command line renders it.
+/// Text of a refusal in the form that the command line prints.
 fn drawn(error: &LoadError) -> String {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
@@ -277,7 +277,7 @@ fn flow_list(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     parse_flow_list(Path::new("flows.csv"), input, hosts.len(), &hosts).map(drop).map_err(shown)
 }
 
-/// Files of other simulators, one file of each format.
+/// Valid files of other simulators, one file of each format.
 fn imports() -> Vec<Vec<u8>> {
     let texts = [
         "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 65536 recv_done_trigger 1\n\
@@ -370,7 +370,8 @@ fn variant(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let base = include_str!("../bases/star.toml");
     match bufferlab_scenario::load_changed(&path, Some(base), &changes) {
         Ok(_) => Ok(()),
-        // Lossless variants need a different base. A refusal with a reason is accepted, too.
+        // Lossless variants need a different base scenario. The check also accepts a refusal with a
+        // reason.
         Err(error) if drawn(&error).is_empty() => Err("refused without a word".to_owned()),
         Err(_) => Ok(()),
     }

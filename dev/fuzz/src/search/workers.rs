@@ -14,22 +14,23 @@ use std::{env, fs, thread};
 const HANGS_AFTER: Duration = Duration::from_secs(20);
 /// Time without output after which a case counts as hung, even on a busy machine.
 const LOST_AFTER: Duration = Duration::from_secs(300);
-/// Unit of CPU times in /proc on Linux.
+/// Number of clock ticks per second in the CPU times of /proc on Linux.
 const TICKS_PER_SECOND: u64 = 100;
 /// Address space of a worker process (KiB); a case that needs more memory ends the process.
 const MEMORY_KIB: u64 = 4 << 20;
 /// Interval between progress messages of a search.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
-/// A worker process and its present case.
+/// A worker process and the case that it runs at present.
 struct Worker {
     child: Child,
-    /// The worker's announced case. The time of the worker's last output follows.
+    /// Number of the case that the worker has announced. The next field is the time of the worker's
+    /// last output.
     number: Option<u64>,
     heard: Instant,
     /// CPU time of the worker at its last output.
     computed: Duration,
-    /// First case that a restarted worker runs.
+    /// Number of the first case that the worker runs after a restart.
     next: u64,
 }
 
@@ -42,8 +43,8 @@ impl Worker {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }
 
-    /// Whether the case takes too long.
-    /// If CPU time is known, waiting on a busy machine does not count.
+    /// Whether the current case takes too long. If the CPU time is known, waiting on a busy machine
+    /// does not count.
     fn hangs(&self) -> bool {
         let silent = self.heard.elapsed();
         let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));
@@ -51,10 +52,11 @@ impl Worker {
     }
 }
 
-/// CPU time of a process; `None` if the system does not report it.
+/// CPU time of a process; `None` if the system does not report the time.
 fn cpu_time(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
-    // The second field of the line is the program's name in parentheses, with any characters.
+    // The second field of the line in /proc is the program's name in parentheses, with any
+    // characters.
     let (_, fields) = stat.rsplit_once(") ")?;
     let tick = |index: usize| fields.split(' ').nth(index)?.parse::<u64>().ok();
     Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
@@ -81,7 +83,7 @@ pub fn search(options: &Search) -> io::Result<Found> {
         }
     }
     for worker in &mut workers {
-        // The worker may have ended before it is killed.
+        // The call fails if the worker has already ended.
         let _ = worker.child.kill();
         worker.child.wait()?;
     }
@@ -159,7 +161,7 @@ fn listen(
         let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
         if let Some(number) = hangs {
             give_up(options, number, "hang", &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
-            // The worker's end will be reported, too, and must not count twice.
+            // The end of the worker's output is reported, too, and must not count twice.
             worker.number = None;
             worker.next = number + options.jobs;
             worker.child.kill()?;
@@ -178,7 +180,8 @@ fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Mess
     Ok(())
 }
 
-/// Records a case that cannot be minimised, because it would hang or die again.
+/// Records a failing case without minimising it, because the case would hang or kill the process
+/// again.
 fn give_up(options: &Search, number: u64, kind: &str, why: &str, found: &mut Found) -> io::Result<()> {
     let (what, replay) = match options.subject {
         Subject::Scenarios => {

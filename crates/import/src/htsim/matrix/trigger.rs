@@ -5,7 +5,7 @@ use crate::source::Line;
 use crate::{ImportError, Notices};
 use bufferlab_schedule::{Condition, NodeId, ScheduleBuilder, Work};
 
-/// A trigger, the connections that it starts, and the connections that fire it.
+/// A trigger, the connections that the trigger starts, and the connections that fire the trigger.
 pub(super) struct Trigger<'a> {
     pub(super) number: u64,
     pub(super) kind: Kind,
@@ -15,7 +15,8 @@ pub(super) struct Trigger<'a> {
 }
 
 impl Trigger<'_> {
-    /// Adds edges from the connections that fire the trigger to the connections that it starts.
+    /// Adds edges from the connections that fire the trigger to the connections that the trigger
+    /// starts.
     pub(super) fn connect(
         self,
         builder: &mut ScheduleBuilder,
@@ -65,7 +66,8 @@ impl Trigger<'_> {
             notices
                 .assume(format!("barrier {number} waits for all {} connections that fire it", sources.len()));
         }
-        // If several connections start several other connections, a barrier saves edges.
+        // If several connections start several other connections, a barrier between them reduces
+        // the number of edges.
         if sources.len() > 1 && targets.len() > 1 {
             let barrier = builder.node(Work::Barrier).map_err(refuse)?;
             for (parent, condition) in std::mem::take(&mut sources) {

@@ -1,9 +1,10 @@
 //! Whether the routes let paused links wait for each other in a circle.
 //!
-//! A link waits for another link if packets from it are in a queue for the other link. So a link
-//! into a switch can wait for those links out of it that a route takes next. Without a circle of
-//! such links, every chain of pauses ends at a host, so all pauses end. Routes that lead up
-//! and then down a tree of switches have no circle. Rings and meshes of switches have circles.
+//! A link waits for another link if packets from the first link are in a queue for the other link.
+//! So a link into a switch can wait for the links out of this switch that a route takes next.
+//! Without a circle of such links, every chain of pauses ends at a host, so all pauses end. Routes
+//! that lead up and then down a tree of switches have no circle. Rings and meshes of switches have
+//! circles.
 
 use super::{GROUP, NONE, OWN, Routes};
 use crate::ids::{Id, LinkId, SwitchId, Table};
@@ -13,11 +14,12 @@ const WORD: usize = u64::BITS as usize;
 
 /// For each link between switches, the ports that routes take next at the switch at its far end.
 struct Onward {
-    /// Number of words of a link in `ports`.
+    /// Number of 64-bit words that a link has in `ports`.
     words: usize,
-    /// One bit per port.
+    /// One bit per link and port of the switch at its far end: whether a route leads from the link
+    /// to the port.
     ports: Vec<u64>,
-    /// Link of port 0 of each switch.
+    /// Link from port 0 of each switch. The links of the switch's other ports follow in order.
     first_links: Vec<Option<LinkId>>,
     /// Entry of the routes that each link has added last. Neighbouring destinations often have
     /// equal entries.
@@ -42,7 +44,7 @@ impl Onward {
         self.first_links[switch.index()].map(|first| first.at_port(port))
     }
 
-    /// Adds the next hops of `entry` after `link`.
+    /// Adds the ports of the route entry `entry` to the ports that routes take after `link`.
     fn add(&mut self, link: LinkId, entry: u32, ports: &[u16]) {
         let latest = &mut self.latest[link.index()];
         if std::mem::replace(latest, entry) != entry {
@@ -78,7 +80,7 @@ impl Routes {
                 }
             }
         }
-        // A link is done when no circle goes through it.
+        // A link is done when the search has shown that no circle contains the link.
         let mut is_done = vec![false; links.len()];
         let mut is_on_path = vec![false; links.len()];
         for start in links.ids() {
@@ -106,7 +108,7 @@ impl Routes {
         false
     }
 
-    /// Entry of the table, and its port if it is a single port.
+    /// Entry of the route table, and its port if the entry has a single port.
     fn next_ports(&self, switch: SwitchId, destination: usize) -> (u32, [u16; 1]) {
         let entry = self.table[switch.index() * self.destinations + destination];
         (entry, [entry as u16])

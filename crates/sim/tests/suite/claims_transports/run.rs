@@ -11,11 +11,11 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Rows of a run, in memory.
+/// Progress of the flows of a run, stored in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// Progress of each flow: pairs of an instant (ns) and the payload delivered
-    /// until then (bytes).
+    /// Progress of each flow: pairs of an instant (ns) and the payload delivered up to this instant
+    /// (bytes).
     progress: BTreeMap<u64, Vec<(u64, u64)>>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn list(values: impl IntoIterator<Item = f64>, decimals: usize) -> St
     values.into_iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Result of a shipped scenario with changes.
+/// Runs a shipped scenario with the given changes and returns its results.
 pub(crate) fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
     type Cell = Arc<OnceLock<Arc<Run>>>;
     static RUNS: Mutex<BTreeMap<String, Cell>> = Mutex::new(BTreeMap::new());

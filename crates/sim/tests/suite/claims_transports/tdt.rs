@@ -56,9 +56,9 @@ claims! {
         )
     }
 
-    // "TDT encounters larger fluctuation than DT,
-    // resulting in a 0.98 fairness index at around 0.5s" (section VI-E) compares the two policies.
-    // The runs under TDT and DT are equal in the tests, so there is no comparison.
+    // "TDT encounters larger fluctuation than DT, resulting in a 0.98 fairness index at around
+    // 0.5s" (section VI-E) compares the two policies. The runs under TDT and DT are equal in the
+    // tests, so a comparison has no meaning.
     Vacuous "TDT-F13-1" tdt_f13_1_dctcp_fluctuates_under_tdt_as_under_dt ("TDT fluctuates more, 0.98 around 0.5 s (criterion: TDT's least index of 0.4 to 0.6 s below DT's, and at least 0.85)") {
         let [dt, tdt] = ["dt", "tdt"].map(|name| windows(&dctcp(name), 4)[..2].to_vec());
         Finding::new(

@@ -13,11 +13,11 @@ use std::path::Path;
 pub(super) struct Network {
     /// Number of lossless priorities, from 0 on. The next priority is lossy.
     pub(super) priorities: u8,
-    /// Rate at which packets arrive at s0.
+    /// Rate at which packets arrive at the switch s0.
     pub(super) arrivals: BitRate,
-    /// Rate at which pause frames leave s0.
+    /// Rate at which pause frames leave the switch s0.
     pub(super) frames: BitRate,
-    /// Delay of the tested cable.
+    /// Propagation delay of the tested cable.
     pub(super) delay: Time,
     /// Reaction time of the sender on the tested cable.
     pub(super) reaction: Time,
@@ -31,13 +31,14 @@ pub(super) struct Network {
     pub(super) uncharged: u32,
     /// Whether pauses expire after the smallest sufficient number of quanta.
     pub(super) quanta: bool,
-    /// Refresh interval of thresholds. `None`: thresholds are current.
+    /// Interval at which the switch updates its thresholds. `None`: the thresholds are always
+    /// current.
     pub(super) refresh: Option<Time>,
     /// Name of the buffer policy.
     pub(super) policy: &'static str,
-    /// Whether headroom is reserved only per port.
+    /// Whether the switch reserves headroom per port instead of per queue.
     pub(super) by_port: bool,
-    /// Whether the paused sender is a switch. Otherwise it is a host.
+    /// Whether the paused sender is a switch (true) or a host (false).
     pub(super) through_switch: bool,
     /// Number of packets of maximum size that the queue stores before it pauses its sender.
     pub(super) threshold: u64,
@@ -93,7 +94,7 @@ impl Network {
         }
     }
 
-    /// The tested cable as the headroom model describes it.
+    /// Parameters of the tested cable for the headroom model.
     pub(super) fn cable(&self) -> PausedCable {
         PausedCable {
             arrivals: self.arrivals,

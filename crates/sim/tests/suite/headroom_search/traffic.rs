@@ -70,14 +70,15 @@ pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpe
 }
 
 /// Attack with the worst case. The first packet leaves, and the queue fills up to its threshold.
-/// The next packet triggers a pause just after one of the largest packets has begun on the way
-/// back. The sender starts as many packets as it can before it obeys the pause, all of the
-/// size that occupies most memory per byte. The last packet that it starts is one of the largest.
+/// The next packet triggers a pause just after the start of a largest packet in the reverse
+/// direction. Before the sender obeys the pause, it starts as many packets as it can, all of the
+/// size that occupies most memory per byte. The last packet of the sender is one of the largest.
 pub(super) fn attack(network: &Network) -> Vec<FlowSpec> {
     let cable = network.cable();
     let time_of = |wire: u32| network.arrivals.serialization(u64::from(wire));
     let before = network.threshold + 2;
-    // A switch on the way first stores each packet. After that it sends without a gap.
+    // A switch on the path first stores each packet. Then the switch sends the packets without a
+    // gap.
     let first_hop = if network.through_switch {
         BitRate::gbps(800).serialization(u64::from(network.largest)) + Time::from_ns(1)
     } else {
