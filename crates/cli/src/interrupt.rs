@@ -1,6 +1,6 @@
 //! Ctrl-C: the first Ctrl-C ends the runs, and the runs remove their partial results. A second
-//! Ctrl-C ends the program. Commands without an end of their own also obey the signals of service
-//! managers, containers and closed terminals.
+//! Ctrl-C ends the program. Commands that run until a request to end also obey the signals of
+//! service managers, containers and closed terminals.
 
 use crate::say;
 use std::path::Path;

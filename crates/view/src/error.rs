@@ -49,7 +49,7 @@ pub enum ViewError {
         /// Name of the switch without recorded packets.
         switch: String,
     },
-    /// This version of the program cannot read the scenario of the run.
+    /// The present version of the program cannot read the scenario of the run.
     #[error("the scenario in the run's folder cannot be read: {0}")]
     Scenario(#[from] LoadError),
     /// The run cannot be repeated, which is needed to explain a loss.
