@@ -830,7 +830,7 @@ pub(crate) struct PlayArgs {
 pub(crate) enum TraceFormat {
     /// Trace events as JSON: queues as counters, losses and marks as instants, pauses as slices
     Perfetto,
-    /// Packets, with their fates as comments
+    /// Packet capture (pcapng), with the treatment of each packet as a comment
     Pcapng,
 }
 
@@ -841,7 +841,7 @@ pub(crate) enum EventKind {
     Drop,
     /// Packets that a switch marked on arrival
     Mark,
-    /// A stored packet was removed to make room for another one
+    /// Stored packets that a switch removed to make room for other packets
     Eviction,
     /// Packets that a switch dropped or evicted
     Loss,
@@ -897,8 +897,8 @@ pub(crate) struct ReproduceArgs {
     /// Choose the size: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
-    /// Choose the reading of points that the papers leave open: the paper's, or the authors' public
-    /// simulator's where a simulator exists [default: the experiment's reading]
+    /// Choose the reading of settings that a paper leaves open: the paper's reading, or the reading
+    /// of the authors' public simulator [default: the experiment's reading]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
     /// Run this many seeds per point [default: the experiment's number]

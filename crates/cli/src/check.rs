@@ -21,7 +21,7 @@ pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     warn(&loaded);
     let error = |why| error::run(args.scenario.file(), &why);
     fits(&loaded.scenario).map_err(error)?;
-    // Some mistakes appear only when policies meet switches. So `check` builds the network.
+    // Some mistakes are visible only in a built network, so the command builds the network.
     let simulation = Simulation::new(&loaded.scenario).map_err(|why| error(RunError::Simulation(why)))?;
     if args.json {
         return records::check(&loaded, simulation.needs_one_thread(&loaded.scenario));

@@ -158,7 +158,7 @@ fn survival(survivals: &[Survival]) -> String {
     text
 }
 
-/// The error for runs that failed, or for a test of the program that does not hold.
+/// Returns an error if runs failed, or if a test of the program has a wrong result.
 fn complete(failures: &[String], tested: &[Checked<'_>]) -> miette::Result<()> {
     if !failures.is_empty() {
         let help = "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
@@ -223,7 +223,8 @@ fn redraw(
 const RECORDED: &str = "recorded";
 
 /// Draws the panels of an experiment, and prints the effects of `rows` (of all statements if
-/// empty). `is_void` knows the statements whose values are of an earlier experiment.
+/// empty). `is_void` returns whether the values of a statement are from an earlier version of the
+/// experiment.
 fn draw(
     args: &ReproduceArgs,
     estimates: &Estimates,

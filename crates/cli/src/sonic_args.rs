@@ -89,8 +89,8 @@ pub(crate) enum SonicCommand {
         /// sender obeys pauses, in the other a sender ignores pauses
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
-        /// Judge the expectations in this file (qos_params of sonic-mgmt): met, or the term of the
-        /// difference
+        /// Judge whether the chip meets the expectations in this file (qos_params of sonic-mgmt),
+        /// and name the term that explains a difference
         #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
         expect: Option<PathBuf>,
         /// Judge only this topology of the file, such as topo-t1-lag [default: all]
@@ -117,7 +117,7 @@ pub(crate) enum SonicCommand {
         /// time, with watermarks cleared between the dumps
         #[arg(long, required = true, value_name = "FILE")]
         counters: Vec<PathBuf>,
-        /// Set the size of the largest packet: a limit is reached within one packet
+        /// Set the size of the largest packet: a watermark may differ from a limit by one packet
         #[arg(long, default_value = "9100 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Print the estimates as JSON

@@ -1,5 +1,5 @@
-//! Tips for typical mistakes in the command line: an option of another command or program, a
-//! scenario too many, a missing argument.
+//! Tips for typical mistakes in the command line: an option of another command or program, an
+//! additional scenario, a missing argument.
 
 use crate::args::Args;
 use bufferlab_params::suggestion;

@@ -202,7 +202,7 @@ pub enum Kind {
         /// Noun for the other document in messages: "scenario".
         of: &'static str,
     },
-    /// A table whose keys are names that the document chooses; this is the kind of their values.
+    /// A table whose keys are names that the document chooses, with the kind of the table's values.
     Named(&'static Self),
     /// A string, or one of a few tables that differ by their keys.
     TextOr {

@@ -87,7 +87,8 @@ impl ThreadsOfARun {
             Self::Exactly(threads) => (threads, true),
             Self::AtMost(threads) => (threads, scenario.topology.hosts.len() >= AUTOMATIC_HOSTS),
         };
-        // The search for an obstacle reads all routes, so ask only if the answer matters.
+        // The search for a reason against several threads reads all routes, so search only if
+        // several threads are possible.
         let may_use_several = threads > one && is_worth_it && simulation.needs_one_thread(scenario).is_none();
         if may_use_several { threads } else { one }
     }

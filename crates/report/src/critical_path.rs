@@ -145,7 +145,7 @@ impl PathTracer {
         }
     }
 
-    /// Answers with the critical path; `None` without a step.
+    /// Returns the critical path; `None` if the path has no step.
     #[must_use]
     pub fn finish(mut self) -> Option<CriticalPath> {
         let first = self.path.first()?;

@@ -381,7 +381,8 @@ mod tests {
         assert!((change.low.unwrap() + 0.216_02).abs() < 1e-5, "{change:?}");
         assert!((change.high.unwrap() - 0.033_19).abs() < 1e-5, "{change:?}");
         assert!(!change.excludes_zero());
-        // Equal factors with every seed leave no doubt, however much the seeds differ.
+        // If the factor is equal for every seed, the interval has no width, even if the values of
+        // the seeds differ.
         let halved = Change::from_pairs(&[(10.0, 5.0), (20.0, 10.0)]).unwrap();
         assert_eq!((halved.mean, halved.low.map(|low| (low * 1e9).round())), (-0.5, Some(-5e8)));
     }

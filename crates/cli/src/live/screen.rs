@@ -61,7 +61,8 @@ impl Drop for Restore {
 pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
     let quit = title.quit;
     let mut board = Board::new(title);
-    // The code creates this value first, because taking over the terminal may fail half way.
+    // The guard is created first, because taking over the terminal may fail after a part of the
+    // changes.
     let _restore = Restore;
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;

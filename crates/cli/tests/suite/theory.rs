@@ -27,8 +27,8 @@ fn every_calculator_shows_its_derivation_and_then_the_answer() {
     shows!(desk, "tdt_parameters", ["tdt-parameters", "--buffer", "1 MB", "--ports", "16"]);
 }
 
-/// The calculated buffer, and a buffer that is smaller by a few percent, in whole simulations of an
-/// incast: the first variant loses nothing, the second variant does.
+/// Compares two buffers in simulations of an incast. The calculated buffer loses no packet, and a
+/// buffer that is a few percent smaller loses packets.
 #[test]
 fn the_buffer_for_a_burst_is_what_a_simulated_incast_needs() {
     let desk = Desk::new();

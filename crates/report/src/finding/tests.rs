@@ -41,7 +41,8 @@ const ZEROS: &[f64] = &[0.0; 3];
 #[test]
 fn a_difference_is_told_with_its_paired_interval() {
     // The change is a half. The log deviates by 0.05, and its error is 0.0289, so t = 24. The
-    // chance is 0.0017, twice. The ends are factors of exp(4.3027 * 0.0289) = 1.132 apart.
+    // p-value is 0.0017, and the correction for two tests doubles it. The ends of the interval are
+    // factors of exp(4.3027 * 0.0289) = 1.132 apart.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
@@ -297,8 +298,8 @@ fn one_scheme_is_told_of_by_what_it_did() {
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
-/// Builds a grid of five points. Four points differ by -10 on 20, and the fifth point
-/// has no difference.
+/// Builds a grid of five points. At four points, the scheme's mean is about 10 below a baseline of
+/// about 20. At the fifth point, the schemes are equal.
 fn grid(seeds: usize) -> Vec<(String, Comparison)> {
     let around = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * seed as f64).collect::<Vec<f64>>();
     let noise = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * (seed % 2) as f64).collect::<Vec<f64>>();

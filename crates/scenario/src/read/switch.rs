@@ -50,8 +50,8 @@ pub(crate) struct Group {
     resolved: OutTable,
 }
 
-/// Reads all groups of switches. Without a network every override is read alone, so that
-/// its mistakes show.
+/// Reads all groups of switches. Without a network every override is read alone, so that all
+/// mistakes of the override are reported.
 pub(crate) fn read_groups(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,

@@ -13,8 +13,8 @@ use bufferlab_transport::find_congestion_control;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Number of base round trips above which a delay threshold keeps a rate far below
-/// the link's for long.
+/// Number of base round trips above which a delay threshold keeps a sender's rate far below the
+/// rate of the link for a long time.
 const ROUND_TRIPS_MAX: u64 = 3;
 /// Largest factor between `base_rtt` in the file and the network's base round trip.
 const BASE_RTT_FACTOR: u64 = 2;
