@@ -24,7 +24,7 @@ pub(crate) enum TheoryCommand {
         /// Whether to print the derivation as JSON.
         json: bool,
     },
-    /// Lists the calculators.
+    /// Lists all calculators of the command `theory`.
     List,
     /// Computes an analytical figure of a paper.
     Figure(FigureArgs),

@@ -71,7 +71,7 @@ fn unfit_name(name: &str) -> Option<Complaint> {
 /// contains the mistake.
 ///
 /// After mistakes in earlier sections, the reader continues with all sections that do not depend on
-/// these. So one run shows as many mistakes as possible.
+/// a wrong section. So one run shows as many mistakes as possible.
 pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Option<Read> {
     let inputs = Inputs::default();
     let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;

@@ -130,8 +130,8 @@ pub(crate) struct Bucket {
     pub(crate) queues: Vec<QueueTrace>,
     /// Growth of each class's stored bytes in the time of the bucket.
     pub(crate) classes: Vec<(u16, i64)>,
-    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest.
-    /// `None` if no packet was stored and none left.
+    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest. `None` if no
+    /// packet was stored in the buffer or left it.
     pub(crate) whole: Option<(u64, u64, u64)>,
     pub(crate) counts: [u32; KINDS],
 }
