@@ -7,7 +7,7 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-env-changed=BUFFERLAB_COMMIT");
     if std::env::var_os("BUFFERLAB_COMMIT").is_some() {
-        // If the variable is set, the program reads it at compile time.
+        // The compiler reads the variable `BUFFERLAB_COMMIT` itself.
         return;
     }
     // The log of HEAD grows with every commit and checkout. Git names the files, because a linked

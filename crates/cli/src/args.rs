@@ -47,7 +47,7 @@ pub(crate) struct Args {
     pub(crate) memory_limit: Option<u64>,
 }
 
-/// Choices of when messages have colours.
+/// Values of `--color`: when messages have colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Colour {
     Auto,
@@ -55,7 +55,7 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// The commands.
+/// Commands of the program `bufferlab`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run one experiment: write tables, manifest and report into a folder, and print a summary
@@ -104,20 +104,20 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files, or of a command's `--json` output
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Format whose schema is printed
+        /// Output or file whose JSON schema is printed
         #[arg(value_enum, default_value = "scenario")]
         what: SchemaOf,
     },
     /// Print a shell script that completes commands, options and their values
     #[command(after_help = examples::COMPLETIONS)]
     Completions {
-        /// Shell to complete commands in
+        /// Shell that runs the completion script
         shell: clap_complete::Shell,
     },
     /// Write a manual page for every command
     #[command(after_help = examples::MAN)]
     Man {
-        /// Folder for the manual pages
+        /// Folder into which the manual pages are written
         folder: PathBuf,
     },
     /// Measure the engine's speed on a scenario in packet-hops per CPU second. Write nothing
@@ -139,7 +139,7 @@ pub(crate) enum Command {
     Testbed(TestbedCommand),
 }
 
-/// Files that `new` writes.
+/// Kinds of files that the command `new` writes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NewCommand {
     /// Write NAME.toml: a scenario that runs, with a comment for each block
@@ -148,7 +148,7 @@ pub(crate) enum NewCommand {
         /// Name of the scenario, or a path whose last part is the name
         #[arg(value_parser = new_item)]
         name: PathBuf,
-        /// Network of the scenario
+        /// Choose the network of the scenario
         #[arg(long, value_enum, default_value = "single_switch")]
         topology: NewTopology,
     },
@@ -194,10 +194,10 @@ fn new_item(text: &str) -> Result<PathBuf, String> {
         .to_owned())
 }
 
-/// Arguments of `import`.
+/// Arguments of the command `import`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Files that belong together, such as a topology and its flows, or the traces of all ranks
+    /// Files of one experiment, such as a topology and its flows, or the traces of all ranks
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Name the format of all files [default: recognised by their content]
@@ -209,10 +209,10 @@ pub(crate) struct ImportArgs {
     /// Name the scenario [default: the name of the first file]
     #[arg(long, value_name = "NAME", value_parser = import_name)]
     pub(crate) name: Option<String>,
-    /// Run the scenario after the import [default: only write it]
+    /// Run the scenario after the import [default: only write the scenario]
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) run: bool,
-    /// Overwrite files of an earlier import [default: refuse]
+    /// Overwrite files of an earlier import [default: keep them and refuse]
     #[arg(long)]
     pub(crate) replace: bool,
     /// Print the content of the files and write nothing
@@ -244,7 +244,7 @@ impl RunArgs {
     }
 }
 
-/// Units of `start` in connection matrices.
+/// Units of the start times in connection matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum StartUnit {
     /// Picoseconds
@@ -275,7 +275,7 @@ fn import_name(text: &str) -> Result<String, String> {
     is_name.then(|| text.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
 }
 
-/// Reads the size of a collective.
+/// Reads the size of a collective from a text such as "1 MB".
 fn import_size(text: &str) -> Result<u64, String> {
     let size = bufferlab_scenario::parse_size(text).map_err(|error| error.to_string())?;
     if size == 0 { Err("expected at least 1 B".to_owned()) } else { Ok(size) }
@@ -289,18 +289,19 @@ fn collective_algorithm() -> impl TypedValueParser<Value = Algorithm> {
     })
 }
 
-/// Commands about the testbed.
+/// Subcommands of the command `testbed`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestbedCommand {
-    /// Report what this machine lacks for the testbed, and how to install it
+    /// Report the programs and rights that this machine lacks for the testbed, and how to install
+    /// them
     #[command(after_help = examples::TESTBED_CHECK)]
     Check {
         /// Print the findings as JSON (`bufferlab schema testbed-check`)
         #[arg(long)]
         json: bool,
     },
-    /// Run a scenario with real hosts and in the simulator, and write one report that compares
-    /// them. `demo` is an incast under DT and LossPass
+    /// Run a scenario with real hosts and in the simulator, and write one report that compares both
+    /// results. The scenario `demo` is an incast under DT and LossPass
     #[command(after_help = examples::TESTBED_RUN)]
     Run(TestbedRunArgs),
     /// Build the hosts, links and switch of a scenario and open a shell inside the testbed. The
@@ -310,7 +311,7 @@ pub(crate) enum TestbedCommand {
     /// Repeat the papers' experiments with real packets and in the simulator
     #[command(after_help = examples::TESTBED_REPRODUCE)]
     Reproduce(TestbedReproduceArgs),
-    /// Open a shell on a host of a running testbed, or run a command there
+    /// Open a shell on a host of a running testbed, or run a command on the host
     #[command(after_help = examples::TESTBED_SHELL)]
     Shell(TestbedShellArgs),
     /// End every running testbed
@@ -318,10 +319,10 @@ pub(crate) enum TestbedCommand {
     Down,
 }
 
-/// `testbed shell`.
+/// Arguments of the command `testbed shell`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedShellArgs {
-    /// Host (`h0`), or `switch`
+    /// Name of the host, such as `h0`, or `switch` for the switch
     pub(crate) host: String,
     /// Choose a testbed by its process ID [default: the only running testbed]
     #[arg(long, value_name = "PROCESS")]
@@ -346,11 +347,11 @@ pub(crate) struct WatchArgs {
     pub(crate) snapshot_length: u32,
 }
 
-/// Registered policies in one argument.
+/// Registered policies that one argument of the command line names.
 #[derive(Clone, Debug)]
 pub(crate) struct TestbedPolicies(pub(crate) Vec<&'static PolicyInfo>);
 
-/// `testbed run`.
+/// Arguments of the command `testbed run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedRunArgs {
     /// Scenario file with one switch, or `demo`
@@ -386,13 +387,13 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) watching: WatchArgs,
 }
 
-/// `testbed reproduce`.
+/// Arguments of the command `testbed reproduce`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedReproduceArgs {
-    /// Figures (`losspass/fig1`), papers (`tdt`), or `all`
+    /// Names of figures (`losspass/fig1`) or papers (`tdt`), or `all`
     #[arg(required_unless_present = "list")]
     pub(crate) names: Vec<String>,
-    /// List the experiments and their durations
+    /// List the experiments with their durations
     #[arg(long)]
     pub(crate) list: bool,
     /// Use a folder of custom experiments, NAME/FIGURE.toml [default: the papers' experiments]
@@ -408,7 +409,7 @@ pub(crate) struct TestbedReproduceArgs {
     /// record]
     #[arg(long, value_name = "FILE", requires = "date")]
     pub(crate) record: Option<PathBuf>,
-    /// Set the date of the record, such as 2026-11-22
+    /// Set the date of the recorded verdicts, such as 2026-11-22
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) date: Option<String>,
     /// Print the verdicts as JSON (`bufferlab schema testbed-reproduce`)
@@ -416,7 +417,7 @@ pub(crate) struct TestbedReproduceArgs {
     pub(crate) json: bool,
 }
 
-/// `testbed up`.
+/// Arguments of the command `testbed up`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedUpArgs {
     /// Scenario file with one switch, or `demo`
@@ -434,11 +435,11 @@ pub(crate) struct TestbedUpArgs {
     pub(crate) command: Vec<String>,
 }
 
-/// `switch`.
+/// Arguments of the command `switch`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("written").args(["record", "capture"]).multiple(true))]
 pub(crate) struct SwitchArgs {
-    /// Switch file, as docs/how-to/real-switch.md describes it
+    /// Switch file in the format that docs/how-to/real-switch.md describes
     #[arg(required_unless_present = "verify")]
     pub(crate) file: Option<PathBuf>,
     /// Record all arrivals, and the decisions of the switch, in this folder [default: no record]
@@ -449,13 +450,13 @@ pub(crate) struct SwitchArgs {
     pub(crate) replace: bool,
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
-    /// End after this time, such as "10 s" [default: at Ctrl-C]
+    /// Stop the switch after this time, such as "10 s" [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span, conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) duration: Option<Time>,
     /// Serve counters for Prometheus at this loopback address, such as 127.0.0.1:9420
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Run without real-time priority [default: request SCHED_FIFO]
+    /// Run the switch without real-time priority [default: request SCHED_FIFO]
     #[arg(long)]
     pub(crate) no_real_time: bool,
     /// Keep all cores awake with a thread of class SCHED_IDLE per core: sleeping cores wake late
@@ -477,13 +478,13 @@ fn snapshot_length(text: &str) -> Result<u32, String> {
     u32::try_from(crate::sonic_args::bytes(text)?).map_err(|_| format!("expected at most {} bytes", u32::MAX))
 }
 
-/// Reads a time with its unit.
+/// Reads a time with its unit, such as "10 s".
 fn parse_span(text: &str) -> Result<Time, String> {
     bufferlab_scenario::parse_time(text)
         .map_err(|error| format!("{error}; expected a time such as \"10 ms\""))
 }
 
-/// Commands about policies.
+/// Subcommands of the command `policy`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// List all policies, one line each
@@ -531,7 +532,7 @@ pub(crate) struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// Returns a copy of these arguments that reads the scenario file `scenario`.
+    /// Returns a copy of these arguments with another scenario file.
     pub(crate) fn with_file(&self, scenario: PathBuf) -> Self {
         Self { scenario, ..self.clone() }
     }
@@ -547,7 +548,7 @@ impl ScenarioArgs {
         if self.is_stdin() { Path::new("<stdin>") } else { &self.scenario }
     }
 
-    /// All changes to the scenario, in the order in which the program applies them.
+    /// Returns all changes to the scenario, in the order in which the program applies the changes.
     pub(crate) fn changes(&self) -> Vec<(String, String)> {
         let options = [
             ("seed", self.seed.map(|seed| seed.to_string())),
@@ -560,7 +561,7 @@ impl ScenarioArgs {
     }
 }
 
-/// Options of executing runs.
+/// Options about seeds, threads and folders of the commands that execute runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
     /// Set the number of seeds: the scenario's seed and the seeds after it [default: 1]
@@ -573,8 +574,8 @@ pub(crate) struct ExecutionArgs {
     /// Execute this many runs in parallel [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Use this many threads per run; the tables are the same. Racks are split among the threads
-    /// [default: cores that no other run needs, from 64 hosts on]
+    /// Use this many threads per run, without an effect on the tables. Racks are split among the
+    /// threads [default: cores that no other run needs, from 64 hosts on]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
@@ -592,7 +593,7 @@ impl ExecutionArgs {
     }
 }
 
-/// `run`.
+/// Arguments of the command `run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
@@ -607,7 +608,7 @@ pub(crate) struct RunArgs {
     /// first) [default: keep them and refuse to run]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Show the folder's earlier seeds of the same scenario, too [default: only requested runs]
+    /// Show earlier seeds of the scenario in the folder, too [default: only requested runs]
     #[arg(long)]
     pub(crate) with_earlier: bool,
 }
@@ -615,7 +616,7 @@ pub(crate) struct RunArgs {
 /// Number of seeds of `compare`. With fewer seeds, intervals are usually too wide to read.
 const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 
-/// `compare`.
+/// Arguments of the command `compare`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |seeds| seeds.help(
     "Set the number of seeds: the scenario's seed and the seeds after it [default: 5]"
@@ -637,7 +638,7 @@ pub(crate) struct CompareArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Show the folder's earlier runs of the same scenario, too [default: only requested runs]
+    /// Show earlier runs of the scenario in the folder, too [default: only requested runs]
     #[arg(long)]
     pub(crate) with_earlier: bool,
     /// Add seeds (5, 10, 20, 40 …) until all intervals of the differences are at most ± this part
@@ -662,7 +663,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CompareArgs {
-    /// Number of seeds without `--until-interval`.
+    /// Number of seeds per policy without `--until-interval`.
     pub(crate) fn seeds(&self) -> NonZero<u32> {
         self.execution.seeds.unwrap_or(COMPARED_SEEDS)
     }
@@ -683,11 +684,11 @@ fn choices(policies: &[PolicyList], variants: &[VariantList]) -> Vec<PolicySelec
     policies.iter().flat_map(|list| list.0.iter().cloned()).chain(variants).collect()
 }
 
-/// Policies that a command-line argument lists.
+/// Policies that one argument of the command line lists.
 #[derive(Clone, Debug)]
 struct PolicyList(Vec<PolicySelection>);
 
-/// Variants that a command-line argument lists.
+/// Variants that one argument of the command line lists.
 #[derive(Clone, Debug)]
 struct VariantList(Vec<Variant>);
 
@@ -706,7 +707,7 @@ fn variant_list(text: &str) -> Result<VariantList, Mistake> {
     Ok(VariantList(vec![Variant::parse(text)?]))
 }
 
-/// `sweep`.
+/// Arguments of the command `sweep`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -738,7 +739,7 @@ impl SweepArgs {
     }
 }
 
-/// `check`.
+/// Arguments of the command `check`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
@@ -768,19 +769,19 @@ pub(crate) struct ExplainArgs {
     /// `bufferlab schema critical-paths`)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Explain this kind of event
+    /// Explain events of this kind
     #[arg(long, value_enum, default_value = "loss")]
     pub(crate) event: EventKind,
-    /// Search only this switch [default: all switches]
+    /// Explain only events of this switch [default: all switches]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
-    /// Search only this port [default: all ports]
+    /// Explain only events of this port [default: all ports]
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
     /// Skip events before this time, such as "12.5 ms" [default: the start of the run]
     #[arg(long, value_name = "TIME")]
     pub(crate) after: Option<String>,
-    /// Start with the n-th event of this kind
+    /// Start with the n-th event of the chosen kind
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) nth: NonZero<u64>,
@@ -797,7 +798,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) iteration: Option<u32>,
 }
 
-/// `view`.
+/// Arguments of the command `view`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ViewArgs {
     /// Folder of a run, which shows every packet if the run was recorded with --packets
@@ -805,8 +806,8 @@ pub(crate) struct ViewArgs {
     /// Show this switch [default: the first switch with records]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
-    /// Write the page into this file instead of serving it. The saved page has samples of the whole
-    /// run, and every packet around the first losses
+    /// Write the page into this file instead of serving the page. The saved page has samples of the
+    /// whole run, and every packet around the first losses
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the events for another viewer instead: Perfetto (ui.perfetto.dev) or Wireshark
@@ -817,7 +818,7 @@ pub(crate) struct ViewArgs {
     pub(crate) listen: u16,
 }
 
-/// `play`.
+/// Arguments of the command `play`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PlayArgs {
     /// Serve the page at this port of the loopback interface [default: any free port]
@@ -825,27 +826,27 @@ pub(crate) struct PlayArgs {
     pub(crate) listen: u16,
 }
 
-/// Trace format that another program displays.
+/// Format of a trace for another program, such as Wireshark.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum TraceFormat {
     /// Trace events as JSON: queues as counters, losses and marks as instants, pauses as slices
     Perfetto,
-    /// Packets, with their fates as comments
+    /// Packet capture (pcapng), with the treatment of each packet as a comment
     Pcapng,
 }
 
-/// Events that `explain` explains.
+/// Kinds of events that the command `explain` explains.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum EventKind {
-    /// A packet was refused on arrival
+    /// Packets that a switch refused on arrival
     Drop,
-    /// A packet was marked on arrival
+    /// Packets that a switch marked on arrival
     Mark,
-    /// A stored packet was removed to make room for another one
+    /// Stored packets that a switch removed to make room for other packets
     Eviction,
-    /// A drop or an eviction
+    /// Packets that a switch dropped or evicted
     Loss,
-    /// A sender was paused
+    /// Pauses that a switch sent to a sender
     Pause,
 }
 
@@ -861,7 +862,7 @@ impl From<EventKind> for ExplainedEvent {
     }
 }
 
-/// `reproduce`.
+/// Arguments of the command `reproduce`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReproduceArgs {
     /// Experiments (`abm/fig6`), papers (`tdt`), statements (`REV-F7a-1`), or `all`
@@ -870,10 +871,10 @@ pub(crate) struct ReproduceArgs {
     /// Print the verdicts as JSON (`bufferlab schema reproduce`)
     #[arg(long, conflicts_with_all = ["list", "why", "values"])]
     pub(crate) json: bool,
-    /// Find the differences between the paper's reading and the artifact's that decide a claim
-    /// (`REV-F7a-1`, or several with commas). Each difference applies alone on the same arrivals,
-    /// then in pairs. `disputed` selects all claims whose recorded verdicts differ between the two
-    /// readings
+    /// Find the differences between the paper's reading and the artifact's reading that decide a
+    /// claim (`REV-F7a-1`, or several with commas). Each difference applies alone on the same
+    /// arrivals, then in pairs. `disputed` selects all claims whose recorded verdicts differ
+    /// between the two readings
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
     /// With --why, set this key instead of the artifact's readings (repeatable)
@@ -883,7 +884,7 @@ pub(crate) struct ReproduceArgs {
     /// runs are reused, so a repeated command continues after an interruption
     #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
     pub(crate) readings: bool,
-    /// Run nothing: draw panels and compute effects from recorded means. FILE is `recorded`, a
+    /// Run nothing, but draw figures and compute effects from recorded means. FILE is `recorded`, a
     /// folder such as `claims/values`, or the `values.csv` of an earlier command
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
@@ -897,8 +898,8 @@ pub(crate) struct ReproduceArgs {
     /// Choose the size: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
-    /// Choose the reading of points that the papers leave open: the paper's, or the authors' public
-    /// simulator's where a simulator exists [default: the experiment's reading]
+    /// Choose the reading of settings that a paper leaves open: the paper's reading, or the reading
+    /// of the authors' public simulator [default: the experiment's reading]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
     /// Run this many seeds per point [default: the experiment's number]
@@ -908,7 +909,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = seed::<u32>)]
     #[arg(conflicts_with_all = ["record", "why", "list"])]
     pub(crate) first_seed: u32,
-    /// Judge with this many sets of seeds: a statement passes only if it passes with each set
+    /// Judge statements with this many sets of seeds: a statement passes only if it passes with
+    /// each set
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     #[arg(conflicts_with_all = ["first_seed", "why", "list", "readings", "values"])]
     pub(crate) seed_sets: NonZero<u32>,
@@ -927,7 +929,7 @@ pub(crate) struct ReproduceArgs {
     /// record]
     #[arg(long, value_name = "FILE", requires = "date")]
     pub(crate) record: Option<PathBuf>,
-    /// Set the date of the record, such as 2026-11-22
+    /// Set the date of the recorded verdicts, such as 2026-11-22
     #[arg(long, value_name = "DATE")]
     pub(crate) date: Option<String>,
 }
@@ -939,7 +941,7 @@ pub(crate) enum SchemaOf {
     Scenario,
     /// Output of `run`, `compare`, `report` and `testbed run` with `--json`; `comparison.json`
     Comparison,
-    /// Output of `sweep --json`; `sweep.json`
+    /// Output of `sweep --json`, and the file `sweep.json`
     Sweep,
     /// Output of `explain --json`
     Explanations,
@@ -957,7 +959,7 @@ pub(crate) enum SchemaOf {
     Reproduce,
     /// Output of `bench --json`
     Bench,
-    /// Output of `switch --json` after forwarding
+    /// Output of `switch --json` after forwarding packets
     Switch,
     /// Output of `switch --verify --json` and `switch --synthetic --json`
     Parity,
@@ -967,7 +969,7 @@ pub(crate) enum SchemaOf {
     TestbedReproduce,
 }
 
-/// `report`.
+/// Arguments of the command `report`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("drawn").args(["figures", "table"]).multiple(true))]
 pub(crate) struct ReportArgs {
@@ -976,8 +978,8 @@ pub(crate) struct ReportArgs {
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's path
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exclude the warm-up, in which flows find an empty network. Print the end of the warm-up
-    /// (MSER-5) and the results after it, and write nothing
+    /// Exclude the warm-up, in which flows start in an empty network. Print the end of the warm-up
+    /// (MSER-5) and the results after the warm-up, and write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
     /// Write the charts of completion times, or the charts of a sweep over its first key, as SVG,
@@ -1009,7 +1011,7 @@ pub(crate) struct ReportArgs {
 /// Value of `--table`: the format of a table of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Table {
-    /// Markdown table with pipes, as GitHub and pandoc read it
+    /// Markdown table with pipes, in the format of GitHub and pandoc
     #[value(alias = "md")]
     Markdown,
     /// LaTeX tabular with the rules of the package booktabs
@@ -1045,10 +1047,10 @@ impl Style {
     }
 }
 
-/// `verify`.
+/// Arguments of the command `verify`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct VerifyArgs {
-    /// Folders of results; every run in these folders is checked
+    /// Folders of results in which the command checks every run
     #[arg(required = true, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Print the findings as JSON (`bufferlab schema verify`)
@@ -1056,7 +1058,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) json: bool,
 }
 
-/// `bench`.
+/// Arguments of the command `bench`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
     #[command(flatten)]
@@ -1065,7 +1067,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value = "5", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) runs: NonZero<u32>,
-    /// Use this many threads per run; the results are the same. Racks are split among the threads
+    /// Use this many threads per run, without an effect on the results. Racks are split among the
+    /// threads
     #[arg(long, default_value = "1", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: NonZero<usize>,
@@ -1102,7 +1105,8 @@ impl TypedValueParser for Trimmed {
     }
 }
 
-/// Parser of names between commas. It omits an empty name, as before the blank of "dt, abm".
+/// Parser of names between commas, such as "dt, abm". The parser trims blanks and omits empty
+/// names.
 #[derive(Clone, Debug)]
 struct Listed(Trimmed);
 
@@ -1128,7 +1132,7 @@ impl TypedValueParser for Listed {
     }
 }
 
-/// Names of the registered policies.
+/// Names and aliases of the registered policies, as clap's possible values.
 fn policy_names() -> impl Iterator<Item = PossibleValue> {
     policies().into_iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
 }
@@ -1157,7 +1161,7 @@ fn choice_parser() -> impl TypedValueParser<Value = PolicyList> {
         .map(move |names| PolicyList(names.into_iter().map(known).collect()))
 }
 
-/// Parser of the order of simultaneous events.
+/// Parser of `--tie-order`: names of the orders of simultaneous events.
 fn tie_order_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(
         TieOrder::WORDS.iter().map(|word| PossibleValue::new(word.name).help(word.meaning)),
@@ -1236,7 +1240,8 @@ fn key_and_value(text: &str) -> Option<(String, String)> {
     Some((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Whether a value is a range of numbers, such as "1MB..2MB". The value of a key is never a range.
+/// Whether a value is a range of numbers, such as "1MB..2MB". The program refuses ranges as values
+/// of a key.
 fn is_range(value: &str) -> bool {
     let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
     value

@@ -1,4 +1,4 @@
-//! The command `check` prints the plan of a run without running it.
+//! The command `check` prints the plan of a run and runs nothing.
 
 use crate::args::CheckArgs;
 use crate::execute::{load_as, warn};
@@ -15,13 +15,13 @@ use bufferlab_sim::{MemoryEstimate, Simulation};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// `check`.
+/// Executes the command `check`.
 pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     let loaded = load_as(&args.scenario, args.variant.as_ref())?;
     warn(&loaded);
     let error = |why| error::run(args.scenario.file(), &why);
     fits(&loaded.scenario).map_err(error)?;
-    // Some mistakes appear only when policies meet switches. So `check` builds the network.
+    // Some mistakes are visible only in a built network, so the command builds the network.
     let simulation = Simulation::new(&loaded.scenario).map_err(|why| error(RunError::Simulation(why)))?;
     if args.json {
         return records::check(&loaded, simulation.needs_one_thread(&loaded.scenario));
@@ -69,7 +69,8 @@ fn summary(scenario: &Scenario) -> String {
     text
 }
 
-/// Line about the memory of a run before its first packet, and about the largest part of it.
+/// Formats a line about the memory of a run before its first packet, and about the part that needs
+/// the most memory.
 fn memory_line(scenario: &Scenario) -> String {
     let estimate = MemoryEstimate::new(scenario);
     let most = estimate.parts().first().map_or("", |part| part.what);
@@ -201,7 +202,7 @@ fn in_brackets(list: Vec<String>) -> String {
     if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) }
 }
 
-/// Text about the lossless priorities, and the ports on which they are lossless.
+/// Formats a text about the lossless priorities of a switch, and the ports with these priorities.
 fn lossless(spec: &SwitchSpec) -> String {
     spec.pfc.as_ref().map_or_else(String::new, |pfc| {
         let priorities: Vec<_> = pfc.priorities.iter().map(ToString::to_string).collect();

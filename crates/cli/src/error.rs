@@ -1,4 +1,4 @@
-//! Errors of the libraries, as the command line shows them: a message and a hint.
+//! Errors of the libraries as messages of the command line, each with a hint.
 
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
@@ -36,7 +36,7 @@ pub(crate) fn results(error: ResultsError) -> Report {
     miette!(help = hint, "{error}")
 }
 
-/// Message for an error of a report.
+/// Converts an error of a report to a message with a hint.
 pub(crate) fn report(error: ReportError) -> Report {
     let hint = error.hint();
     miette!(help = hint, "{error}")
@@ -51,7 +51,7 @@ pub(crate) fn reproduce(error: ReproduceError) -> Report {
     }
 }
 
-/// Message for an error of a run.
+/// Converts an error of a run to a message with a hint.
 pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
     match error {
         RunError::Simulation(_) => miette!(help = error.hint(), "{}: {error}", scenario.display()),

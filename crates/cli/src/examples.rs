@@ -1,12 +1,11 @@
-//! The examples at the end of each command's help.
-//! An example has a comment with its purpose, then the command.
-//! The files are equal to files of a checkout, except for names such as `switch.toml` and
-//! `config_db.json`.
+//! The examples at the end of each command's help. An example has a comment with its purpose, then
+//! the command. The files in the examples exist in a checkout, except for names such as
+//! `switch.toml` and `config_db.json`.
 
 use bufferlab_params::ParamValue;
 use bufferlab_theory::calculators::CalculatorInfo;
 
-/// Examples and exit codes of the whole program.
+/// Examples and exit codes in the help of the program.
 pub(crate) const PROGRAM: &str = "\
 Examples:
   # Compare DT, CS and ABM on incast queries beside full ports
@@ -403,8 +402,8 @@ Examples:
   # End every running testbed
   bufferlab testbed down";
 
-/// The examples of a calculator: the calls of its declaration, or a call with the required
-/// parameters if it declares none. A call for programs follows.
+/// Formats the examples of a calculator: the calls of its declaration, or a call with the required
+/// parameters if the declaration has no calls. A call with `--json` follows.
 pub(crate) fn of_calculator(info: &CalculatorInfo) -> String {
     let call = |given: &[(&str, &str)]| {
         let options = given.iter().map(|(name, value)| {
@@ -439,7 +438,7 @@ mod tests {
     use clap::{Command, CommandFactory};
     use std::path::Path;
 
-    /// Collects `command` and every command below it, by its words.
+    /// Collects `command` and all its subcommands, each with its words on the command line.
     fn walk(command: &Command, words: &str, all: &mut Vec<(String, Command)>) {
         all.push((words.to_owned(), command.clone()));
         for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
@@ -471,7 +470,7 @@ mod tests {
             .collect()
     }
 
-    /// Words of a command as a shell splits them, up to a redirection or a pipe.
+    /// Splits a command line into words like a shell, up to a redirection or a pipe.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut quote, mut is_open) = (vec![String::new()], None, false);
         for c in line.chars() {
@@ -494,7 +493,7 @@ mod tests {
         words
     }
 
-    /// Mistakes in the examples of a command.
+    /// Returns descriptions of the mistakes in the examples of a command.
     fn mistakes(name: &str, help: &str) -> Vec<String> {
         let mut mistakes = Vec::new();
         let lines = lines(help);

@@ -17,7 +17,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// `run`.
+/// Executes the command `run`.
 pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let variant = args.variant.as_ref();
     let first = load_as(&args.scenario, variant)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
-/// `compare`.
+/// Executes the command `compare`.
 pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let first = load(&args.scenario)?;
     warn(&first);
@@ -61,13 +61,13 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
-/// Removes the earlier runs that the report omits from the plan:
-/// all of them, unless the user wants to see them.
+/// Removes the earlier runs that the report omits from the plan: all earlier runs, unless the user
+/// requests them with `--with-earlier`.
 pub(crate) fn take_hidden(with_earlier: bool, plan: &mut Plan) -> Vec<PathBuf> {
     if with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
 }
 
-/// Removes finished runs from the plan, and returns the number of these runs.
+/// Removes finished runs from the plan, and returns the number of removed runs.
 pub(crate) fn resume(plan: &mut Plan, how: &ExecutionArgs) -> usize {
     // Only a run checks invariants, so with `--verify` no finished run is reused.
     let finished = if how.verify { 0 } else { plan.resume() };
@@ -122,7 +122,8 @@ fn compare_until(
     unreachable!("the last look ends it")
 }
 
-/// Describes the results so far: "20 seeds: queries.qct_mean_ms: abm -48.1 % ± 12.0".
+/// Describes the changes against the baseline after a look at the seeds: "20 seeds:
+/// queries.qct_mean_ms: abm -48.1 % ± 12.0".
 fn in_words(look: &Look) -> String {
     let change = |(policy, change): &(String, Change)| format!("{policy} {}", change.in_words());
     let changes: Vec<String> = look.changes.iter().map(change).collect();
@@ -229,7 +230,7 @@ pub(crate) fn execute_all(
     Ok(failures)
 }
 
-/// `report`.
+/// Executes the command `report`.
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     if let Some(sweep) = SweepPlan::reopen(&args.dir).map_err(error::plan)? {
         return report_sweep(&sweep, args);
@@ -280,7 +281,7 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     print(&format!("{}\n", written[0].display()))
 }
 
-/// Executes `report` for the folder of a sweep.
+/// Executes the command `report` for the folder of a sweep.
 fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
     if args.hpcc.is_some() {
         let help = "give the folder of one of its runs";
@@ -327,7 +328,7 @@ fn check_labels(labels: &[(String, String)], policies: &[String]) -> miette::Res
     }
 }
 
-/// Prints where the figures are, or why there is none.
+/// Prints the folder of the figures, or the reason why the command drew no figure.
 fn say_figures(files: usize, folder: &Path, why_none: &str) {
     inform(&match files / FIGURE_FILES.len() {
         0 => format!("no figure in {}: {why_none}", folder.display()),
@@ -336,7 +337,7 @@ fn say_figures(files: usize, folder: &Path, why_none: &str) {
     });
 }
 
-/// Executes `report --steady`, which excludes the warm-up.
+/// Executes `report --steady`, which excludes the warm-up from the results.
 fn without_beginning(report: Report, as_json: bool) -> miette::Result<()> {
     let states = report.steady_states().map_err(error::report)?;
     let duration = report.runs.iter().map(|run| run.summary.duration_ns).max().unwrap_or(0);
@@ -393,7 +394,7 @@ fn standard_input() -> miette::Result<&'static str> {
     Ok(TEXT.get_or_init(|| text))
 }
 
-/// Shows the warnings of a scenario.
+/// Prints the warnings of a scenario on stderr.
 pub(crate) fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
         say_report(&miette::Report::new(warning.clone()));
@@ -468,8 +469,8 @@ pub(crate) fn say_others(report: &Report) {
     }
 }
 
-/// Removes what killed commands left in a folder of results, and reports the number
-/// of removed items.
+/// Removes unfinished runs that killed commands left in a folder of results, and reports the number
+/// of removed runs.
 pub(crate) fn clear_away(out: &Path) {
     match remove_leftovers(out) {
         0 => {}

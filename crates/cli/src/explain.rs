@@ -1,5 +1,5 @@
-//! The command `explain` explains why a packet was dropped, marked or evicted. It runs the scenario
-//! up to the event.
+//! The command `explain` explains why a packet was dropped, marked or evicted. The command runs the
+//! scenario up to the event.
 
 mod path;
 
@@ -15,7 +15,7 @@ use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
 use miette::{IntoDiagnostic, miette};
 
-/// `explain`.
+/// Executes the command `explain`.
 pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     let place = scenario_of(&args.scenario)?;
     let loaded = load_as(&place, args.variant.as_ref())?;

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use std::path::PathBuf;
 
-/// `theory figure`.
+/// Arguments of the command `theory figure`.
 #[derive(Debug, Args)]
 pub(crate) struct FigureArgs {
     /// Figure to compute [default: list all figures]

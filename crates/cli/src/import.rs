@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Executes `import`.
+/// Executes the command `import`.
 pub(crate) fn import(args: &ImportArgs) -> miette::Result<()> {
     let mut contents = Vec::with_capacity(args.files.len());
     for path in &args.files {
@@ -52,7 +52,7 @@ pub(crate) fn import(args: &ImportArgs) -> miette::Result<()> {
     }
 }
 
-/// Reads the content of a regular file.
+/// Reads the content of a regular file that the user imports.
 fn content(path: &Path) -> miette::Result<Vec<u8>> {
     let shown = path.display();
     let failed = |cause: std::io::Error| miette!("cannot read {shown}: {cause}");
@@ -92,7 +92,8 @@ fn summary(imported: &Imported) -> String {
     text
 }
 
-/// Writes the files of the scenario and its traffic. Returns the scenario if it can run.
+/// Writes the files of the scenario and its traffic. Returns the path of the scenario if the
+/// scenario can run.
 fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<Option<PathBuf>> {
     let name = args.name.clone().unwrap_or_else(|| name_of(&args.files));
     let kind = if matches!(imported.traffic, Some(Traffic::Schedule(_))) { "schedule" } else { "flows" };

@@ -1,6 +1,6 @@
-//! Ctrl-C: the first Ctrl-C ends the runs, which remove their partial results. A second Ctrl-C ends
-//! the program. Commands that run until they are ended also obey the signals of service managers,
-//! containers and closed terminals.
+//! Ctrl-C: the first Ctrl-C ends the runs, and the runs remove their partial results. A second
+//! Ctrl-C ends the program. Commands that run until a request to end also obey the signals of
+//! service managers, containers and closed terminals.
 
 use crate::say;
 use std::path::Path;
@@ -80,12 +80,12 @@ pub(crate) fn fulfilled() {
     REQUESTED.store(false, Ordering::Relaxed);
 }
 
-/// The flag that Ctrl-C sets.
+/// Returns the flag that Ctrl-C sets.
 pub(crate) fn flag() -> &'static AtomicBool {
     &REQUESTED
 }
 
-/// Whether the user pressed Ctrl-C.
+/// Whether the user has pressed Ctrl-C.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
@@ -106,7 +106,7 @@ pub(crate) fn report(out: &Path, complete: usize, runs: usize) -> miette::Report
     miette::miette!(help = help, "interrupted: {kept}")
 }
 
-/// The error of an interrupted single run.
+/// Error message for a single run that Ctrl-C interrupted.
 pub(crate) fn report_single(out: &Path, earlier: bool) -> miette::Report {
     let out = out.display();
     let kept = if earlier { format!("; the earlier result in {out} is unchanged") } else { String::new() };

@@ -70,7 +70,7 @@ use std::time::SystemTime;
 ///
 /// Register custom entries (policies, marking rules, congestion controls, workloads) before this
 /// call. Call this function once, at the end of a program's `main`. The function takes over stdout,
-/// stderr and Ctrl-C. If the arguments are wrong or request help, it ends the process.
+/// stderr and Ctrl-C. If the arguments are wrong or request help, the function ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| {
@@ -84,8 +84,8 @@ pub fn main() -> ExitCode {
         Colour::Never => ColorChoice::Never.write_global(),
         Colour::Auto => {}
     }
-    // The output of `--help` follows this rule, too: colours on a capable terminal,
-    // unless NO_COLOR, CLICOLOR or TERM=dumb forbids them.
+    // Errors have colours on a capable terminal, unless NO_COLOR, CLICOLOR or TERM=dumb forbids
+    // colours. The output of `--help` follows this rule, too.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     if bufferlab_scenario::has_custom_entries() {
         bufferlab_lab::set_custom_code(built());
@@ -102,7 +102,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints the mistake in the arguments, or the help they ask for, and ends the process.
+/// Prints the mistake in the arguments, or the help that the arguments request, and ends the
+/// process.
 fn refuse(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
     if matches!(printable(&plain), Cow::Borrowed(_)) {
@@ -114,8 +115,8 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Build time of this program, from its file. Without a file, it is the current time, so that no
-/// result is newer than the program.
+/// Build time of this program: the time of its file. Without a file, the result is the current
+/// time, so that no result is newer than the program.
 fn built() -> SystemTime {
     let file = std::env::current_exe().and_then(fs::metadata);
     file.and_then(|file| file.modified()).unwrap_or_else(|_| SystemTime::now())
@@ -159,7 +160,7 @@ fn print(text: &str) -> miette::Result<()> {
     }
 }
 
-/// Whether the user gave `--quiet`.
+/// Whether the command line has the option `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line to stderr that requires no action, such as progress or the place of results.
@@ -170,12 +171,12 @@ fn inform(text: &str) {
     }
 }
 
-/// Whether the user gave `--quiet`.
+/// Whether the command line has the option `--quiet`.
 fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes a line to stderr, such as a warning. A failure to write it is ignored.
+/// Writes a line to stderr, such as a warning, and ignores a failed write.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }

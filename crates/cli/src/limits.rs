@@ -1,4 +1,4 @@
-//! All limits of input, and the documentation page that lists them.
+//! All limits of the program's input, and the documentation page that lists these limits.
 
 use bufferlab_params::Limit;
 use std::fmt::Write;
@@ -27,7 +27,7 @@ pub fn limits() -> [(&'static str, Vec<Limit>); 8] {
     ]
 }
 
-/// The documentation page `docs/reference/limits.md`.
+/// Returns the text of the documentation page `docs/reference/limits.md`.
 #[must_use]
 pub fn limits_page() -> String {
     let mut text = String::from(BEGIN);

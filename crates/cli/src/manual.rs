@@ -8,7 +8,7 @@ use clap_complete::{Shell, generate};
 use miette::miette;
 use std::path::Path;
 
-/// The completion script for the shell `shell`.
+/// Returns the script that completes commands in the shell `shell`.
 pub(crate) fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     generate(shell, &mut Args::command(), "bufferlab", &mut script);

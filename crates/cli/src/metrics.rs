@@ -6,15 +6,15 @@ use bufferlab_report::Report;
 use miette::miette;
 use std::path::Path;
 
-/// A metric of a folder of results.
+/// A metric in a folder of results.
 pub(crate) struct NamedMetric {
-    /// Name of the metric in options and tables.
+    /// Name of the metric in options and tables, such as `switches.lost_percent`.
     pub(crate) id: String,
     /// Group and title of the metric in reports.
     title: String,
 }
 
-/// Metrics of a run or a comparison.
+/// Returns the metrics of a run or of a comparison.
 pub(crate) fn of(report: &Report) -> Vec<NamedMetric> {
     let metrics = report.comparison.metrics.iter().map(|row| &row.metric);
     metrics
@@ -31,7 +31,8 @@ pub(crate) fn of_sweep(folder: &Path) -> miette::Result<Vec<NamedMetric>> {
     let wrong = |error: csv::Error| miette!("{}: {error}", file.display());
     let mut reader = csv::Reader::from_path(&file).map_err(wrong)?;
     let header = reader.headers().map_err(wrong)?.clone();
-    // Several columns of a table may belong to a varied key: the last of these columns counts.
+    // A varied key may have the name of a column, such as `metric`. The table's own column is the
+    // last one.
     let place = |name| header.iter().enumerate().filter(|column| column.1 == name).last();
     let places = ["metric", "group", "label"].map(|name| place(name).map(|column| column.0));
     let mut found: Vec<NamedMetric> = Vec::new();
@@ -45,7 +46,7 @@ pub(crate) fn of_sweep(folder: &Path) -> miette::Result<Vec<NamedMetric>> {
     Ok(found)
 }
 
-/// Names and titles as text, in two columns.
+/// Formats the names and titles of metrics as text in two columns.
 pub(crate) fn list(metrics: &[NamedMetric]) -> String {
     let width = metrics.iter().map(|metric| metric.id.len()).max().unwrap_or(0);
     metrics.iter().map(|metric| format!("{:width$}  {}\n", metric.id, metric.title)).collect()

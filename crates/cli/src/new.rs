@@ -1,9 +1,9 @@
-//! The command `new` writes files with comments, and these files run at once.
+//! The command `new` writes a scenario, a study or a policy with comments, ready to run.
 //!
-//! The policy is the example `examples/own-policy` as a stand-alone crate.
-//! The tests of the example run with those of the workspace.
-//! The crate's dependencies are paths of a checkout. So the crate builds without a network,
-//! with the version that the user runs, and with the dependencies of the checkout's lock file.
+//! The policy is the example `examples/own-policy` as a stand-alone crate. The tests of the example
+//! run with the tests of the workspace. The crate's dependencies are paths of a checkout. So the
+//! crate builds without a network, with the version that the user runs, and with the dependencies
+//! of the checkout's lock file.
 
 use crate::args::{NewCommand, NewTopology};
 use crate::{inform, print};
@@ -29,7 +29,7 @@ const TAKEN: &str = "abstract account alloc arrival as async await become box br
                      self some static std struct super tags test trait true try type typeof unsafe \
                      unsized use verdict virtual weight where while yield ok err result option";
 
-/// Executes `new`.
+/// Executes the command `new`.
 pub(crate) fn new(what: &NewCommand) -> miette::Result<()> {
     match what {
         NewCommand::Scenario { name, topology } => scenario(name, *topology),
@@ -130,14 +130,14 @@ fn name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// Creates a folder that does not exist yet.
+/// Creates a folder, and refuses an existing folder.
 fn make(folder: &Path) -> miette::Result<()> {
     fs::create_dir_all(parent(folder))
         .and_then(|()| fs::create_dir(folder))
         .map_err(|why| refusal(folder, &why))
 }
 
-/// Writes a file that does not exist yet.
+/// Writes a file, and refuses an existing file.
 fn write(file: &Path, text: &str) -> miette::Result<()> {
     let written = fs::create_dir_all(parent(file)).and_then(|()| {
         let mut file = OpenOptions::new().write(true).create_new(true).open(file)?;
@@ -172,7 +172,7 @@ fn shell(path: &Path) -> String {
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// Writes a path as a TOML string.
+/// Formats a path as a TOML string.
 fn toml_string(path: &Path) -> String {
     format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""))
 }

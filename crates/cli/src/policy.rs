@@ -14,9 +14,9 @@ use std::fmt::Write;
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab policies")]
 struct PoliciesFile {
-    /// `bufferlab-policies`.
+    /// Name of the format: `bufferlab-policies`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
     /// Policies in the order of `policy list`.
     policies: Vec<PolicyRecord>,
@@ -31,11 +31,11 @@ struct PolicyRecord {
     aliases: &'static [&'static str],
     /// Full name of the policy.
     title: &'static str,
-    /// Behaviour of the policy in one sentence.
+    /// One sentence about the behaviour of the policy.
     summary: &'static str,
     /// Paper or other source of the policy.
     source: &'static str,
-    /// Work of the policy per decision.
+    /// Amount of work that the policy needs per decision.
     cost: &'static str,
     /// Parameters of the policy.
     parameters: Vec<ParameterRecord>,
@@ -50,7 +50,8 @@ struct ParameterRecord {
     expected: String,
     /// Default of the parameter in the notation of scenarios.
     default: String,
-    /// Default of the parameter in profile `artifact`, if it is a different value.
+    /// Default of the parameter in the profile `artifact`; null if the profile has no different
+    /// default.
     artifact_default: Option<String>,
     /// Meaning of the parameter.
     meaning: String,
@@ -77,7 +78,7 @@ impl PolicyRecord {
     }
 }
 
-/// Schema of the policies' `--json` output.
+/// Returns the JSON schema of `policy list --json` and `policy show --json`.
 pub(crate) fn schema() -> Schema {
     schema_for!(PoliciesFile)
 }
@@ -88,7 +89,7 @@ fn json(policies: Vec<PolicyRecord>) -> miette::Result<()> {
     print(&format!("{text}\n"))
 }
 
-/// `policy list`.
+/// Executes the command `policy list`.
 pub(crate) fn list(as_json: bool) -> miette::Result<()> {
     let all = policies();
     if as_json {
@@ -103,7 +104,7 @@ pub(crate) fn list(as_json: bool) -> miette::Result<()> {
     print(&text)
 }
 
-/// `policy show`.
+/// Executes the command `policy show`.
 pub(crate) fn show(info: &PolicyInfo, as_json: bool) -> miette::Result<()> {
     if as_json {
         return json(vec![PolicyRecord::from_info(info)]);

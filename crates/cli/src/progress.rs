@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const UNITS: u64 = 10_000;
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// State of the progress of all runs.
+/// Progress of every run, and the time of the last progress line.
 #[derive(Debug)]
 struct State {
     /// Finished part of each run in `UNITS`, and the packet-hops of the run.
@@ -20,7 +20,7 @@ struct State {
     last_line: Instant,
 }
 
-/// Display of the progress of several runs.
+/// Progress bar for several runs of a command.
 #[derive(Debug)]
 pub(crate) struct Board {
     bar: ProgressBar,
@@ -29,7 +29,7 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// Creates a progress display for `runs` runs.
+    /// Creates a progress bar for a command with `runs` runs.
     pub(crate) fn new(runs: usize) -> Self {
         let target =
             if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(4) };
@@ -61,7 +61,7 @@ impl Board {
         self.bar.set_position(done);
     }
 
-    /// Removes the progress bar.
+    /// Removes the progress bar from the terminal.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -70,8 +70,8 @@ impl Board {
 impl Watcher for Board {
     fn update(&self, index: usize, progress: &Progress) {
         let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
-        // The time after the arrival phase is usually short and of unknown length, so it counts as
-        // the last percent.
+        // The drain time after the arrival phase is usually short and of unknown length, so it
+        // counts as the last percent of the run.
         self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
     }
 

@@ -22,9 +22,9 @@ pub(crate) fn json<T: Serialize>(file: &T) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab check")]
 struct CheckFile {
-    /// `bufferlab-check`.
+    /// Name of the format: `bufferlab-check`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
     /// Name of the scenario.
     name: String,
@@ -32,11 +32,11 @@ struct CheckFile {
     /// Profile of the scenario: `paper` or `artifact`.
     profile: String,
     seed: u64,
-    /// Time in which flows arrive (ps).
+    /// Length of the arrival phase, in which flows start (ps).
     duration_ps: u64,
     /// Longest time after the last arrival in which flows can complete (ps).
     drain_ps: u64,
-    /// Kind of the topology.
+    /// Kind of the network's topology, such as `leaf_spine`.
     topology: String,
     hosts: usize,
     switches: usize,
@@ -50,11 +50,11 @@ struct CheckFile {
     memory_bytes: u64,
     /// Warnings about the scenario.
     warnings: Vec<String>,
-    /// The scenario with all defaults (TOML).
+    /// Text of the scenario with all defaults (TOML).
     resolved: String,
 }
 
-/// `check --json`.
+/// Prints the JSON output of `check --json`.
 pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::Result<()> {
     let scenario = &loaded.scenario;
     let mut policies: Vec<String> = scenario.switches.iter().map(|switch| switch.policy.clone()).collect();
@@ -85,25 +85,26 @@ pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab verify")]
 struct VerifyFile {
-    /// `bufferlab-verification`.
+    /// Name of the format: `bufferlab-verification`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
     /// Verified folders, in the order of the command line.
     folders: Vec<VerifiedFolder>,
 }
 
-/// A verified folder of results.
+/// Result of `verify` for one folder of results.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VerifiedFolder {
     folder: String,
     /// Number of checked runs in the folder.
     runs: usize,
-    /// Number of files with a checksum.
+    /// Number of files whose checksums are recorded.
     files: usize,
     /// Total size of the files with a checksum (bytes).
     bytes: u64,
-    /// Folders without checksums. In these folders, the command notices only missing files.
+    /// Folders without checksums. In such folders, the command notices missing files, but no
+    /// changes.
     without_checksums: Vec<String>,
     /// Manifests, pages and tables without a checksum.
     /// The command does not notice changes of files without a checksum.
@@ -111,7 +112,7 @@ pub(crate) struct VerifiedFolder {
     problems: Vec<Problem>,
 }
 
-/// A difference between a folder and its manifests.
+/// A difference between a folder of results and its manifests.
 #[derive(Serialize, JsonSchema)]
 struct Problem {
     folder: String,
@@ -136,26 +137,26 @@ impl VerifiedFolder {
     }
 }
 
-/// `verify --json`.
+/// Prints the JSON output of `verify --json`.
 pub(crate) fn verify(folders: Vec<VerifiedFolder>) -> miette::Result<()> {
     json(&VerifyFile { format: "bufferlab-verification", format_version: 1, folders })
 }
 
-/// JSON output of a calculator of `bufferlab theory`.
+/// JSON output of `bufferlab theory CALCULATOR`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab theory")]
 struct DerivationFile {
-    /// `bufferlab-derivation`.
+    /// Name of the format: `bufferlab-derivation`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
     /// Question that the calculator answers.
     title: String,
     answers: Vec<AnswerRecord>,
     steps: Vec<StepRecord>,
-    /// Table of values: column headers, then rows.
+    /// Table of the calculator's values: column headers, then rows.
     table: Option<TableRecord>,
-    /// Conditions of the answers.
+    /// Conditions under which the answers are valid.
     notes: Vec<String>,
 }
 
@@ -165,7 +166,7 @@ struct AnswerRecord {
     name: String,
     /// Value in the base unit (bytes, seconds, bits/s or a plain number). null: unbounded.
     value: Option<f64>,
-    /// Value with its unit, as text for people.
+    /// Value of the answer with its unit, as text for people.
     text: String,
 }
 
@@ -174,7 +175,7 @@ struct AnswerRecord {
 struct StepRecord {
     name: String,
     formula: String,
-    /// Formula of the calculator with its numbers inserted.
+    /// Formula with numbers in place of its symbols.
     substituted: String,
     result: String,
     /// Paper and equation of the step. Empty for arithmetic.
@@ -218,14 +219,14 @@ pub(crate) fn derivation(derivation: &Derivation) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch --verify")]
 struct ParityFile {
-    /// `bufferlab-parity`.
+    /// Name of the format: `bufferlab-parity`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
-    /// Number of packets in the record.
+    /// Number of packets in the record of the switch.
     packets: usize,
-    /// Number of packets decided before the first gap of the record. These are all packets,
-    /// unless the end of the record is missing.
+    /// Number of packets decided before the first gap of the record. Without a gap, these are all
+    /// packets.
     compared: usize,
     sent: usize,
     /// Number of packets sent with a mark of the switch.
@@ -234,7 +235,7 @@ struct ParityFile {
     evicted: usize,
     /// Number of answers that differ between switch and simulator.
     differences: usize,
-    /// The first differences between switch and simulator.
+    /// The first answers that differ between switch and simulator.
     first: Vec<DifferenceRecord>,
 }
 
@@ -275,21 +276,21 @@ pub(crate) fn parity(comparison: &bufferlab_testbed::parity::Comparison) -> miet
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch")]
 pub(crate) struct SwitchRunFile {
-    /// `bufferlab-dataplane-run`.
+    /// Name of the format: `bufferlab-dataplane-run`.
     pub(crate) format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     pub(crate) format_version: u32,
     /// Name of the switch.
     pub(crate) name: String,
     pub(crate) policy: String,
-    /// Duration of the run (ns).
+    /// Time for which the switch ran (ns).
     pub(crate) ran_ns: u64,
     /// Lateness of the frames that the switch handed over.
     pub(crate) lateness: LatenessRecord,
     pub(crate) buffer: SwitchBufferRecord,
     /// Number of arrivals at times for which the switch had already decided.
     pub(crate) late_arrivals: u64,
-    /// Number of frames that the system dropped before the switch read them.
+    /// Number of frames that the operating system dropped before the switch read them.
     pub(crate) missed: u64,
     /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). null:
     /// the kernel does not know this time.
@@ -298,7 +299,7 @@ pub(crate) struct SwitchRunFile {
     pub(crate) queues: Vec<SwitchQueueRecord>,
     /// Number of packets that the core lost, by reason.
     pub(crate) losses: std::collections::BTreeMap<String, u64>,
-    /// Reasons to doubt the measured lateness.
+    /// Reasons why the measured lateness may be wrong.
     pub(crate) notes: Vec<String>,
 }
 
@@ -314,7 +315,7 @@ pub(crate) struct LatenessRecord {
     pub(crate) is_inconclusive: bool,
 }
 
-/// The switch's shared buffer.
+/// Size and largest occupancy of the switch's shared buffer.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchBufferRecord {
     pub(crate) capacity_bytes: u64,
@@ -322,8 +323,8 @@ pub(crate) struct SwitchBufferRecord {
     pub(crate) peak_bytes: u64,
 }
 
-/// Time for which sent packets were in the buffer, from the decision to store them to the first
-/// bit that leaves. Quantiles are the upper ends of bins of an eighth of an octave.
+/// Time for which sent packets were in the buffer, from the decision to store a packet to the
+/// departure of its first bit. Quantiles are the upper ends of bins of an eighth of an octave.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StayRecord {
     pub(crate) packets: u64,
@@ -334,22 +335,22 @@ pub(crate) struct StayRecord {
     pub(crate) largest_ns: u64,
 }
 
-/// Numbers of frames of an interface.
+/// Numbers of frames that an interface received, sent, copied, refused and discarded.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchPortRecord {
     pub(crate) interface: String,
     /// Number of received frames, including discarded frames.
     pub(crate) received: u64,
-    /// Bytes of the frames without check sequences.
+    /// Bytes of the received frames, without check sequences.
     pub(crate) received_bytes: u64,
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
     /// Number of frames that the switch copied to all other ports.
     pub(crate) flooded: u64,
-    /// Number of frames that the interface refused.
+    /// Number of frames that the interface refused to send.
     pub(crate) refused: u64,
-    /// Number of frames whose checksum the switch completed.
-    /// Senders left these checksums to their cards.
+    /// Number of frames whose checksum the switch completed. Senders leave these checksums to their
+    /// network cards.
     pub(crate) finished_checksums: u64,
     /// State of the interface at the end: `up`, `down`, `no carrier` or `removed`.
     /// The notes list changes of the state.
@@ -359,7 +360,7 @@ pub(crate) struct SwitchPortRecord {
     pub(crate) discarded: std::collections::BTreeMap<String, u64>,
 }
 
-/// Numbers of packets of a queue.
+/// Numbers of arrived, stored, lost and marked packets of a queue.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchQueueRecord {
     pub(crate) interface: String,
@@ -375,31 +376,31 @@ pub(crate) struct SwitchQueueRecord {
     pub(crate) stay: Option<StayRecord>,
 }
 
-/// Findings about what this machine has for the testbed.
+/// Requirements of the testbed that this machine meets or lacks.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed check")]
 struct TestbedCheckFile {
-    /// `bufferlab-testbed-check`.
+    /// Name of the format: `bufferlab-testbed-check`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
     /// Whether this machine has everything that the testbed needs.
     can_run: bool,
     findings: Vec<TestbedFinding>,
 }
 
-/// A requirement or an option of the testbed.
+/// A requirement of the testbed, or an optional feature.
 #[derive(Serialize, JsonSchema)]
 struct TestbedFinding {
     what: String,
     is_there: bool,
     /// Whether the testbed cannot run without this requirement.
     is_needed: bool,
-    /// Advice for a requirement that this machine lacks.
+    /// Advice on how to install a missing requirement.
     advice: String,
 }
 
-/// Prints the JSON of `testbed check --json`.
+/// Prints the JSON output of `testbed check --json`.
 pub(crate) fn testbed_check(findings: &[bufferlab_testbed::Finding]) -> miette::Result<()> {
     let finding = |one: &bufferlab_testbed::Finding| TestbedFinding {
         what: one.what.to_owned(),
@@ -415,7 +416,7 @@ pub(crate) fn testbed_check(findings: &[bufferlab_testbed::Finding]) -> miette::
     })
 }
 
-/// Schema of the output of `check --json`.
+/// Returns the JSON schema of `check --json`.
 pub(crate) fn check_schema() -> Schema {
     schema_for!(CheckFile)
 }

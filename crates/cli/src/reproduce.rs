@@ -27,7 +27,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 
-/// `reproduce`.
+/// Executes the command `reproduce`.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     if let Some(folder) = &args.package {
         let files = write_package(folder).map_err(error::reproduce)?;
@@ -68,7 +68,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     judge_runs(args, &registry, &plans, (&ledger, &tested))
 }
 
-/// Executes the runs of all sets of seeds, judges them, and prints the verdicts.
+/// Executes the runs of all sets of seeds, judges the statements on these runs, and prints the
+/// verdicts.
 fn judge_runs(
     args: &ReproduceArgs,
     registry: &Registry,
@@ -117,7 +118,7 @@ fn plans(
     Ok(plans.into_iter().map(|plan| plan.from_seed(args.first_seed)).collect())
 }
 
-/// Prints the verdicts of a command.
+/// Prints the verdicts on the statements that a command judged.
 fn report(
     args: &ReproduceArgs,
     (results, found): (&[Results], &Conclusion),
@@ -157,7 +158,7 @@ fn survival(survivals: &[Survival]) -> String {
     text
 }
 
-/// The error for runs that failed, or for a test of the program that does not hold.
+/// Returns an error if runs failed, or if a test of the program has a wrong result.
 fn complete(failures: &[String], tested: &[Checked<'_>]) -> miette::Result<()> {
     if !failures.is_empty() {
         let help = "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
@@ -171,7 +172,7 @@ fn complete(failures: &[String], tested: &[Checked<'_>]) -> miette::Result<()> {
 }
 
 /// Executes `reproduce NAMES --values FILE`: draws experiments from recorded means, and computes
-/// the effects of their statements from these.
+/// the effects of their statements from these means.
 fn redraw(
     args: &ReproduceArgs,
     (selected, scale, profile): (&Selection<'_>, ScaleName, Option<Profile>),
@@ -222,7 +223,8 @@ fn redraw(
 const RECORDED: &str = "recorded";
 
 /// Draws the panels of an experiment, and prints the effects of `rows` (of all statements if
-/// empty). `is_void` knows the statements whose values are of an earlier experiment.
+/// empty). `is_void` returns whether the values of a statement are from an earlier version of the
+/// experiment.
 fn draw(
     args: &ReproduceArgs,
     estimates: &Estimates,
@@ -244,7 +246,8 @@ fn draw(
     Ok(())
 }
 
-/// Executes `reproduce NAMES --readings`.
+/// Executes `reproduce NAMES --readings`, which judges statements under each reading that a paper
+/// leaves open.
 fn readings(args: &ReproduceArgs, selected: &Selection<'_>, scale: ScaleName) -> miette::Result<()> {
     let open = open_readings().map_err(error::reproduce)?;
     let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
@@ -312,7 +315,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
     Ok(())
 }
 
-/// Claims that `--why` names, each with its experiment.
+/// Returns the claims that the option `--why` names, each with its experiment.
 fn named_claims<'a>(
     names: &[String],
     registry: &'a Registry,
@@ -369,7 +372,7 @@ fn describe(results: &[Results], found: &Conclusion, recorded: &Ledger) -> Strin
     text
 }
 
-/// The recorded verdict of a statement.
+/// Formats the recorded verdict on a statement in a line.
 fn recorded_line(recorded: &Ledger, id: &str) -> Option<String> {
     let row = recorded.rows.iter().find(|row| row.claim.id == id)?;
     match row.evidence() {
@@ -448,7 +451,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     Ok(text)
 }
 
-/// Text with the counts of verdicts, of these runs and of the whole ledger.
+/// Formats the counts of verdicts: of the runs of this command, and of the whole ledger.
 fn verdict_counts(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
     if ledger.rows.is_empty() {

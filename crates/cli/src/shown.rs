@@ -6,7 +6,7 @@ use miette::{Diagnostic, LabeledSpan, MietteHandler, NamedSource, ReportHandler,
 use std::error::Error;
 use std::fmt;
 
-/// Wraps a handler of errors and replaces hidden characters in all text that it shows.
+/// Handler of errors that replaces hidden characters in the texts of an error.
 pub(crate) struct Shown(pub(crate) MietteHandler);
 
 impl ReportHandler for Shown {
@@ -34,9 +34,9 @@ fn text(part: &dyn fmt::Display) -> String {
     with_sizes(&printable(&part.to_string()))
 }
 
-/// Rewrites amounts of bytes, such as `1053866 B`, as in all texts for people. Other numbers, such
-/// as ports and seeds, stay as they are, and so does text in quotes and backticks, which may be
-/// typed.
+/// Rewrites amounts of bytes, such as `1053866 B`, as readable sizes. Other numbers, such as ports
+/// and seeds, stay unchanged. Text in quotes and backticks stays unchanged, too, because users may
+/// type this text.
 fn with_sizes(text: &str) -> String {
     const UNIT: &str = " B";
     let mut out = String::with_capacity(text.len() + 8);
@@ -102,7 +102,7 @@ fn relabel(mut label: LabeledSpan) -> LabeledSpan {
 /// A source text in which visible characters of equal length replace each hidden character, so that
 /// places in the source stay valid.
 fn visible(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
-    // The function reads all lines around the label.
+    // The function reads all lines of the source around the label of the error.
     let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;
     if contents.span().offset() != 0 {
         return None;

@@ -78,7 +78,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Report {
     )
 }
 
-/// Reads the content of a file, unless its size or kind shows that it is no configuration.
+/// Reads a configuration file, and refuses a file that is too large or not a regular file.
 fn content(path: &Path) -> miette::Result<Vec<u8>> {
     files::read_at_most(path, BYTES_MAX as u64).map_err(|error| unreadable(path, &error))
 }
@@ -92,7 +92,7 @@ fn refused(refusal: Refusal) -> Report {
     miette!(help = help, "{refusal}")
 }
 
-/// Reads the configuration of each chip.
+/// Reads the configuration of each chip in a switch.
 fn load(files: &SonicFiles) -> miette::Result<Vec<(String, Config)>> {
     load_from(&files.files, files.redis.as_deref())
 }
@@ -314,7 +314,7 @@ fn calibrate_files(
     if as_json { json(&found) } else { print(&readable(&calibrate::text(&found))) }
 }
 
-/// The configuration of the only chip.
+/// Returns the configuration of the only chip, and refuses files of several chips.
 fn only_chip(files: &SonicFiles) -> miette::Result<(Config, &'static Chip)> {
     let mut all = load(files)?;
     if all.len() > 1 {

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-/// Commands for SONiC configurations.
+/// Subcommands of the command `sonic`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SonicCommand {
     /// Explain a configuration: the memory, and every traffic class with each limit that can apply
@@ -28,14 +28,14 @@ pub(crate) enum SonicCommand {
     Report {
         #[command(flatten)]
         files: SonicFiles,
-        /// Write the page (HTML) to this file instead of stdout; browsers print it as PDF
+        /// Write the page (HTML) to this file instead of stdout; browsers print the page as PDF
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
     /// List the rules of `lint` with their reasons and sources
     #[command(after_help = examples::SONIC_RULES)]
     Rules,
-    /// Compare two configurations in bytes and consequences
+    /// Compare two configurations: the differences in bytes and their consequences
     #[command(after_help = examples::SONIC_DIFF)]
     Diff {
         /// Old and new configuration, a file or a folder each; with --redis, only the new
@@ -62,7 +62,7 @@ pub(crate) enum SonicCommand {
     Predict {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the packets
+        /// Set the size of the sent packets
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Print the prediction as JSON
@@ -79,7 +79,7 @@ pub(crate) enum SonicCommand {
     Vectors {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the packets
+        /// Set the size of the sent packets
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Choose the output format: `yaml` is the format of sonic-mgmt's qos_params
@@ -89,8 +89,8 @@ pub(crate) enum SonicCommand {
         /// sender obeys pauses, in the other a sender ignores pauses
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
-        /// Judge the expectations in this file (qos_params of sonic-mgmt): met, or the term of the
-        /// difference
+        /// Judge whether the chip meets the expectations in this file (qos_params of sonic-mgmt),
+        /// and name the term that explains a difference
         #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
         expect: Option<PathBuf>,
         /// Judge only this topology of the file, such as topo-t1-lag [default: all]
@@ -103,7 +103,7 @@ pub(crate) enum SonicCommand {
     Probe {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the packets
+        /// Set the size of the sent packets
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
     },
@@ -113,11 +113,11 @@ pub(crate) enum SonicCommand {
     Calibrate {
         #[command(flatten)]
         files: SonicFiles,
-        /// Read a dump of COUNTERS_DB (JSON); repeat it in the order of time, with watermarks
-        /// cleared in between
+        /// Read a dump of COUNTERS_DB (JSON). Repeat the option for several dumps in the order of
+        /// time, with watermarks cleared between the dumps
         #[arg(long, required = true, value_name = "FILE")]
         counters: Vec<PathBuf>,
-        /// Set the size of the largest packet: a limit is reached within one packet
+        /// Set the size of the largest packet: a watermark may differ from a limit by one packet
         #[arg(long, default_value = "9100 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Print the estimates as JSON
@@ -125,7 +125,7 @@ pub(crate) enum SonicCommand {
         json: bool,
     },
     /// Adapt alphas to congestion, as ABM's control plane does. Read COUNTERS_DB and print changes
-    /// to CONFIG_DB; write them with --apply
+    /// to CONFIG_DB; the option --apply writes the changes
     #[command(after_help = examples::SONIC_TUNE)]
     Tune(TuneArgs),
     /// Compare the headroom in every row of an NVIDIA switch's pg_profile_lookup.ini with the
@@ -142,7 +142,7 @@ pub(crate) enum SonicCommand {
     },
 }
 
-/// Options that name a configuration.
+/// Options that name the configuration files and the chip of a switch.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SonicFiles {
     /// Files of one switch, or folders of such files: config_db.json, rendered buffers and QoS,
@@ -166,21 +166,21 @@ pub(crate) struct SonicFiles {
 }
 
 impl SonicFiles {
-    /// Chip that the options or the configuration name.
+    /// Returns the choice of the chip by the options; without a name, the configuration decides.
     pub(crate) fn chip(&self) -> ChipChoice {
         ChipChoice { name: self.chip.clone(), cell: self.cell, slices: self.slices }
     }
 }
 
-/// `sonic lint`.
+/// Arguments of the command `sonic lint`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LintArgs {
     #[command(flatten)]
     pub(crate) files: SonicFiles,
-    /// Choose the output format
+    /// Choose the format of the findings
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
-    /// Switch a rule off, with the reason (repeatable)
+    /// Switch a rule off, and give the reason (repeatable)
     #[arg(long, value_name = "RULE=REASON", value_parser = allowance)]
     pub(crate) allow: Vec<Allowance>,
     /// Exit with code 1 for findings of this severity or worse
@@ -191,7 +191,7 @@ pub(crate) struct LintArgs {
     pub(crate) round_trip: f64,
 }
 
-/// `sonic what-if`.
+/// Arguments of the command `sonic what-if`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct WhatIfArgs {
     #[command(flatten)]
@@ -237,7 +237,7 @@ pub(crate) struct WhatIfArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Show the folder's earlier runs of the same scenario, too [default: only requested runs]
+    /// Show earlier runs of the scenario in the folder, too [default: only requested runs]
     #[arg(long)]
     pub(crate) with_earlier: bool,
     /// Execute this many runs in parallel [default: the number of cores]
@@ -248,7 +248,7 @@ pub(crate) struct WhatIfArgs {
     pub(crate) json: bool,
 }
 
-/// `sonic tune`.
+/// Arguments of the command `sonic tune`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TuneArgs {
     /// Connect to the Redis of the switch: HOST:PORT or the path of its socket
@@ -273,17 +273,17 @@ pub(crate) struct TuneArgs {
     /// refused writes)
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) faults: u32,
-    /// Tune lossless groups, too, which moves the points at which they pause
+    /// Tune lossless groups, too, which changes the occupancies at which these groups pause
     #[arg(long)]
     pub(crate) lossless: bool,
     /// Keep the configured values in this file while `tune` sets other values. After a crash, the
     /// next start restores the configured values [default: bufferlab-tune-ADDRESS.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// End after this many intervals [default: at Ctrl-C]
+    /// End the command after this many intervals [default: at Ctrl-C]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
-    /// Print events as lines of JSON
+    /// Print each event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -318,7 +318,7 @@ fn microseconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a size with its unit.
+/// Reads a size with its unit, such as "2 MB".
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     bufferlab_scenario::parse_size(text).map_err(|error| format!("{error}; expected a size such as \"2 GB\""))
 }
@@ -329,38 +329,38 @@ fn seconds(text: &str) -> Result<f64, String> {
     Ok(time.0 as f64 * 1e-12)
 }
 
-/// Output formats of findings.
+/// Output formats of the findings of `sonic lint`.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// Text for people
+    /// Findings as text for people
     Text,
-    /// JSON: the list of findings
+    /// Findings as a JSON list
     Json,
-    /// SARIF 2.1.0, which code hosts such as GitHub read
+    /// SARIF 2.1.0, a format that code hosts such as GitHub read
     Sarif,
 }
 
-/// Output formats of test vectors.
+/// Output formats of test vectors of a switch.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum VectorFormat {
-    /// Text for people
+    /// Test vectors as text for people
     Text,
     /// YAML with the names of sonic-mgmt's qos_params
     Yaml,
-    /// JSON with all results
+    /// JSON with all results of the vectors
     Json,
 }
 
-/// Severities that `--fail-on` accepts.
+/// Values of `--fail-on`: findings for which the command fails.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum FailOn {
-    /// Errors
+    /// Fail on errors
     Error,
-    /// Errors and warnings
+    /// Fail on errors and warnings
     Warning,
-    /// All findings
+    /// Fail on findings of any severity
     Info,
-    /// No finding
+    /// Fail on no finding
     Never,
 }
 

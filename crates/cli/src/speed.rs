@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// A sink of results that drops all rows.
+/// A sink of results that ignores every row.
 #[derive(Debug, Default)]
 pub(crate) struct Forget;
 
@@ -36,9 +36,9 @@ fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miett
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab bench")]
 struct BenchFile {
-    /// `bufferlab-bench`.
+    /// Name of the format: `bufferlab-bench`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
     /// Name of the scenario.
     name: String,
@@ -63,16 +63,16 @@ struct BenchFile {
     packet_hops_per_second: f64,
     /// Median time for building the network (s).
     built_seconds: f64,
-    /// Largest memory of the process (MB). null: the system does not report it.
+    /// Largest memory of the process (MB). null: the operating system does not report the memory.
     peak_resident_mb: Option<u64>,
 }
 
-/// The schema of `bench --json`.
+/// Returns the JSON schema of `bench --json`.
 pub(crate) fn schema() -> Schema {
     schema_for!(BenchFile)
 }
 
-/// `bench`.
+/// Executes the command `bench`.
 pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     let loaded = load(&args.scenario)?;
     say_if_undivided(args, &loaded.scenario, args.scenario.file())?;
@@ -145,7 +145,7 @@ fn in_words(measured: &BenchFile) -> String {
     )
 }
 
-/// Largest memory of this process (MB), if the system reports it.
+/// Largest memory of this process (MB); `None` if the operating system does not report the memory.
 fn peak_resident_mb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

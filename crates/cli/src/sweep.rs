@@ -1,5 +1,5 @@
-//! The command `sweep` runs a grid over keys of a scenario, for several policies and seeds. It
-//! reuses finished runs.
+//! The command `sweep` runs a grid over keys of a scenario, for several policies and seeds. The
+//! command reuses finished runs.
 
 use crate::args::SweepArgs;
 use crate::execute::{clear_away, count_with_verb, execute_each, load, loader, out, warn};
@@ -8,7 +8,7 @@ use bufferlab_lab::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest};
 use bufferlab_results::Claim;
 use miette::{WrapErr, miette};
 
-/// `sweep`.
+/// Executes the command `sweep`.
 pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     let first = load(&args.scenario)?;
     warn(&first);

@@ -14,7 +14,7 @@ use bufferlab_units::Time;
 use miette::{Report, miette};
 use std::path::Path;
 
-/// `switch`.
+/// Executes the command `switch`.
 pub(crate) fn switch(args: &SwitchArgs) -> miette::Result<()> {
     if let Some(record) = &args.verify {
         return verify_record(record, args.json);
@@ -125,7 +125,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
         keep_awake: args.keep_awake,
         metrics: args.metrics,
         change_user: true,
-        // In the live view, the view itself shows these messages.
+        // The live view shows the messages of the switch itself, so stderr gets no messages.
         tell: (!args.watching.live).then_some(say),
         stopping: Stopping { wanted: interrupt::flag(), after: args.duration.unwrap_or(Time::MAX) },
     };
@@ -172,7 +172,7 @@ fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> 
     }
 }
 
-/// Hint about files that the command would overwrite.
+/// Hint for the error that a record or a capture exists already.
 #[cfg(target_os = "linux")]
 const REPLACE: &str = "choose another folder, or add --replace";
 

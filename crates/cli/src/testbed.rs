@@ -12,7 +12,7 @@ use bufferlab_testbed::{DEMO, Plan, check};
 use miette::miette;
 use std::path::Path;
 
-/// `testbed`.
+/// Executes a subcommand of the command `testbed`.
 pub(crate) fn testbed(command: &TestbedCommand) -> miette::Result<()> {
     match command {
         TestbedCommand::Check { json } => show_check(*json),
@@ -108,7 +108,7 @@ fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
     args.overrides.iter().cloned().chain(applications).collect()
 }
 
-/// Policy that the scenario file names.
+/// Returns the policy that the scenario file names.
 fn policy_in_file(args: &TestbedRunArgs) -> Result<String, LoadError> {
     Ok(load(&args.scenario, &changes(args))?.scenario.switches[0].policy.clone())
 }
@@ -173,7 +173,7 @@ mod real {
     }
 
     pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
-        // The command reports all mistakes before it creates hosts.
+        // The command checks all arguments before it creates hosts.
         watching::check(&args.watching)?;
         let variants = variants(args)?;
         let default = || Path::new("results").join(format!("{}-real", variants[0].1.scenario.name));
@@ -243,7 +243,7 @@ mod real {
         prepare_group(to, &jobs, &known).map(drop).map_err(error::plan)
     }
 
-    /// Folder for the captures of a run.
+    /// Folder for the capture files of a run.
     fn captures(args: &WatchArgs, name: &str, plan: &Plan) -> Option<PathBuf> {
         let seed = format!("seed-{}", plan.scenario().seed);
         args.capture.as_ref().map(|folder| folder.join(name).join(seed))
@@ -322,8 +322,8 @@ mod real {
         }
     }
 
-    /// Runs a command with this terminal. Without a terminal, it captures the command's standard
-    /// output and error.
+    /// Runs a command with this terminal. Without a terminal, the function captures the command's
+    /// standard output and error.
     fn command(words: &[String], has_terminal: bool) -> std::io::Result<Output> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_remove(sandbox::PLACE);
@@ -341,17 +341,17 @@ mod real {
         })
     }
 
-    /// Reads all data from a pipe, if there is a pipe.
+    /// Reads all data from a pipe; empty without a pipe.
     fn content(pipe: Option<impl Read>) -> Vec<u8> {
         let mut all = Vec::new();
         if let Some(mut pipe) = pipe {
-            // The loop reads the rest of the output before it shows an error.
+            // The data read before an error are kept, and the error is ignored.
             let _ = pipe.read_to_end(&mut all);
         }
         all
     }
 
-    /// Waits until the process `child` ends, and kills it after a request to end.
+    /// Waits until the process `child` ends. After Ctrl-C, the function kills the process.
     fn wait(child: &mut Child) -> std::io::Result<ExitStatus> {
         const LOOK: Duration = Duration::from_millis(50);
         loop {

@@ -9,7 +9,7 @@ use bufferlab_theory::calculators::{
 use bufferlab_theory::forms::DomainError;
 use miette::{Report, miette};
 
-/// Runs a command of `theory`.
+/// Executes a subcommand of the command `theory`.
 pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
     match command {
         TheoryCommand::Calculate { info, values, verify, json } => {
@@ -42,7 +42,7 @@ fn verify(info: &'static CalculatorInfo, values: &[(String, ParamValue)]) -> mie
     ))
 }
 
-/// `theory list`.
+/// Executes the command `theory list`.
 fn list() -> miette::Result<()> {
     let all = CALCULATORS.all();
     let width = all.iter().map(|info| info.name.len()).max().unwrap_or(0);

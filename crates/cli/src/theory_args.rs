@@ -10,34 +10,35 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, Value
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
-/// `theory`.
+/// Subcommands of the command `theory`.
 #[derive(Debug)]
 pub(crate) enum TheoryCommand {
-    /// A calculator and the values of its parameters.
+    /// Runs a calculator with the given values of its parameters.
     Calculate {
         /// The calculator to run.
         info: &'static CalculatorInfo,
-        /// Parameters whose values differ from their defaults.
+        /// Parameters whose values differ from their defaults, with these values.
         values: Vec<(String, ParamValue)>,
-        /// Whether to replay the answer packet by packet.
+        /// Whether to replay the calculator's answer packet by packet.
         verify: bool,
-        /// Whether to print JSON.
+        /// Whether to print the derivation as JSON.
         json: bool,
     },
-    /// `list`.
+    /// Lists all calculators of the command `theory`.
     List,
-    /// `figure`.
+    /// Computes an analytical figure of a paper.
     Figure(FigureArgs),
 }
 
-/// Names of the commands that are no calculators.
+/// Names of the subcommands of `theory` that are no calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
-/// Name of the option `--verify`, which every calculator has. It replays the answer
-/// packet by packet.
+/// Name of the option `--verify`, which every calculator has. The option replays the answer packet
+/// by packet.
 const VERIFY: &str = "verify";
 
-/// Name of the option `--json`, which every calculator has. It prints the derivation as JSON.
+/// Name of the option `--json`, which every calculator has. The option prints the derivation as
+/// JSON.
 const JSON: &str = "json";
 
 impl FromArgMatches for TheoryCommand {
@@ -96,7 +97,7 @@ impl Subcommand for TheoryCommand {
     }
 }
 
-/// The subcommand that runs a calculator.
+/// Creates the subcommand of `theory` that runs a calculator.
 fn subcommand(info: &'static CalculatorInfo) -> Command {
     let command = Command::new(info.name)
         .aliases(info.aliases.iter().copied())
@@ -124,7 +125,7 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
     })
 }
 
-/// The command-line option of a parameter.
+/// Creates the command-line option for a parameter of a calculator.
 fn option(info: &'static CalculatorInfo, param: &'static ParamInfo) -> Arg {
     let (name, typed) = (info.option(param.name), param.name.replace('_', "-"));
     let option = Arg::new(param.name)
@@ -165,7 +166,8 @@ fn required_beside(
     others.map(|other| (clap::builder::ArgPredicate::IsPresent, other)).collect::<Vec<_>>().into_iter()
 }
 
-/// Help of a parameter's option in one line: the meaning, and the default as a user types it.
+/// Formats the help of a parameter's option in one line: the parameter's meaning, and its default
+/// in the notation of the command line.
 fn help(param: &ParamInfo) -> String {
     let doc = param.doc.trim_end_matches('.');
     let commas = if matches!(param.kind, ParamKind::List(_)) { ", separated by commas" } else { "" };
@@ -274,7 +276,7 @@ mod tests {
     use bufferlab_theory::calculators::{Derivation, bytes};
     use clap::Parser;
 
-    /// A calculator that another crate could declare.
+    /// Example of a calculator that another crate could declare.
     static PARTS: CalculatorInfo = CalculatorInfo {
         name: "toy-parts",
         aliases: &["parts"],

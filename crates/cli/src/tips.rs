@@ -1,5 +1,5 @@
-//! Tips for typical mistakes in the command line: an option of another command or program, a
-//! scenario too many, a missing argument.
+//! Tips for typical mistakes in the command line: an option of another command or program, an
+//! additional scenario, a missing argument.
 
 use crate::args::Args;
 use bufferlab_params::suggestion;
@@ -20,7 +20,7 @@ const KEYS: [(&str, &str); 9] = [
     ("--time", "duration"),
 ];
 
-/// Replaces clap's guess by a tip for a common mistake, if there is a tip. `words` are the
+/// Replaces clap's guess by a tip for a common mistake, if the program has a tip. `words` are the
 /// arguments of the process, without the program.
 pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error {
     // The tip to pass an unknown option as a value is wrong: no command takes such a value.
@@ -45,7 +45,8 @@ pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error 
             error.remove(guess);
         }
         if error.kind() == ErrorKind::UnknownArgument {
-            // The usage shows the command that clap suggests.
+            // The usage line belongs to the command that clap suggests, so the program removes the
+            // line.
             error.remove(ContextKind::Usage);
         }
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
@@ -53,8 +54,8 @@ pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error 
     error
 }
 
-/// Replaces clap's guess of a value by the nearest name, if any is near: a common beginning is not
-/// enough ("foo" and "followlqd"), two swapped letters are ("amb" and "abm").
+/// Replaces clap's guess of a value by the nearest name, if a name is near. Two swapped letters are
+/// near ("amb" and "abm"). A common beginning is not near ("foo" and "followlqd").
 fn suggest_value(error: &mut clap::Error) {
     let (Some(ContextValue::String(written)), Some(ContextValue::Strings(known))) =
         (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
@@ -125,7 +126,7 @@ fn for_subcommand(error: &clap::Error) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Whether the command has this option.
+/// Whether the command `command` has the option `option`.
 fn has(command: &str, option: &str) -> bool {
     let args = Args::command();
     args.find_subcommand(command)

@@ -7,7 +7,7 @@ use bufferlab_results::{Inspection, inspect};
 use std::fmt::Write;
 use std::path::Path;
 
-/// `verify`.
+/// Executes the command `verify`.
 pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
     let mut problems = 0;
     let mut folders = Vec::new();

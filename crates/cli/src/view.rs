@@ -8,7 +8,7 @@ use bufferlab_view::{Page, Play, View, ViewError};
 use miette::{Report, miette};
 use std::path::Path;
 
-/// `view`.
+/// Executes the command `view`.
 pub(crate) fn view(args: &ViewArgs) -> miette::Result<()> {
     let opened = View::open(&args.folder, args.switch.as_deref());
     // A run without samples and packets may still have ranks.
@@ -33,7 +33,7 @@ pub(crate) fn view(args: &ViewArgs) -> miette::Result<()> {
     }
 }
 
-/// `play`.
+/// Executes the command `play`.
 pub(crate) fn play(args: &PlayArgs) -> miette::Result<()> {
     serve(Page::of_play(Play, args.listen).map_err(error)?)
 }

@@ -73,13 +73,13 @@ pub(crate) fn check_captures(folder: &Path, file: &SwitchFile, hint: &str) -> mi
     Ok(())
 }
 
-/// Creates the captures in `folder`.
+/// Creates capture files for the switch's ports in `folder`.
 pub(crate) fn capture(args: &WatchArgs, folder: &Path, file: &SwitchFile) -> miette::Result<CaptureWriter> {
     CaptureWriter::create(folder, file, args.snapshot_length)
         .map_err(|error| miette!("cannot write captures into {}: {error}", folder.display()))
 }
 
-/// Text about the finished captures.
+/// Formats a text about the finished capture files.
 pub(crate) fn captured(report: &CaptureReport) -> String {
     let folder = report.files.first().and_then(|file| file.parent()).unwrap_or(Path::new("."));
     let left_out = match report.left_out {

@@ -30,7 +30,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// One assignment `key=value`.
+/// One assignment `key=value` in a name's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assignment<'a> {
     /// Key to which the value is assigned.
@@ -39,7 +39,8 @@ pub struct Assignment<'a> {
     pub value: Part<'a>,
 }
 
-/// A name and the parameters in brackets after it; without brackets the list is empty.
+/// A name, and the parameters in brackets after the name. Without brackets the list of parameters
+/// is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
     /// Name before the parameters; may be empty.
@@ -55,14 +56,14 @@ pub struct Mistake {
     pub text: String,
     /// Place of the wrong part (bytes of the text).
     pub at: Range<usize>,
-    /// Headline of the mistake's error message.
+    /// Headline of the error message about the mistake.
     pub message: String,
     /// Advice for the user about the mistake; may be empty.
     pub help: String,
 }
 
 impl Mistake {
-    /// Creates a mistake in `text` at `at`.
+    /// Creates a mistake at the bytes `at` of the text `text`.
     #[must_use]
     pub fn new(text: &str, at: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { text: text.to_owned(), at, message: message.into(), help: help.into() }
@@ -91,8 +92,8 @@ impl std::error::Error for Mistake {}
 /// brackets around the character.
 type UnquotedChar = (usize, char, usize);
 
-/// Returns the characters of `text` from byte `start` on that are not in quotes.
-/// A bracket does not count as inside itself.
+/// Returns the characters of `text` from byte `start` on that are not in quotes. The number of
+/// brackets around a bracket excludes this bracket itself.
 ///
 /// # Errors
 /// If a bracket or a quote is not closed, or a closing bracket does not match the open one.

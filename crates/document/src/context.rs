@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A text that contains values: a file, or one value of the command line.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Name of the source in messages.
+    /// Name of the source text in messages.
     name: Arc<str>,
     text: Arc<str>,
     /// Folder to which paths in the text are relative.
@@ -40,7 +40,7 @@ pub struct MovedKey {
     pub now: &'static str,
 }
 
-/// The sources of a document, and the problems found in them so far.
+/// Sources of a document, and the problems found in the document so far.
 #[derive(Debug)]
 pub struct Context {
     document: &'static str,
@@ -54,18 +54,19 @@ pub struct Context {
 /// Maximum number of errors that are kept, and of warnings. Further problems are only counted.
 const MOST_KEPT: usize = 200;
 
-/// The problems of a document that have been found so far.
+/// Problems of a document that have been found so far, and their numbers.
 #[derive(Debug)]
 struct Found {
     problems: Vec<(Origin, Problem)>,
-    /// Messages recorded so far, by place.
-    /// A switch's table is read once for every set of overrides, but each message is recorded once.
+    /// Messages recorded so far, each with its place. The reader may read a table several times,
+    /// once per set of overrides, but records each message once.
     said: BTreeSet<(Origin, String)>,
     errors: usize,
     warnings: usize,
 }
 
-/// A moment of reading a document, as the number of problems recorded before it.
+/// A moment in the reading of a document, given by the number of problems recorded before this
+/// moment.
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
@@ -77,7 +78,7 @@ pub struct Mark {
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {
-    /// Headline of the complaint, without the key.
+    /// Headline of the complaint, without the name of the key.
     pub message: String,
     /// Text shown at the place of the problem in the file.
     pub label: String,
@@ -93,7 +94,7 @@ impl Complaint {
         Self { message: message.into(), label: label.into(), help: None, also: Vec::new() }
     }
 
-    /// Adds advice to the complaint.
+    /// Adds advice to the complaint about a document.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -105,7 +106,7 @@ impl Complaint {
         self
     }
 
-    /// Adds a further place in the complaint's source.
+    /// Adds another place in the source to the complaint.
     pub fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
         self.also.push((origin, label.into()));
         self
@@ -113,8 +114,8 @@ impl Complaint {
 }
 
 impl Context {
-    /// Creates the context of a kind of document.
-    /// `document` is the kind's word in messages, such as "scenario".
+    /// Creates the context of a kind of document. Messages call the document `document`, such as
+    /// "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
         Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
@@ -149,7 +150,7 @@ impl Context {
         };
         let mut owners = others().filter(has);
         let owner = owners.next()?;
-        // If several tables have the key, none of them can be recommended.
+        // If several tables have the key, the advice can recommend none of these tables.
         owners.next().is_none().then(|| format!("`{key}` belongs in {}", owner.title))
     }
 
@@ -159,7 +160,7 @@ impl Context {
         self.moved.iter().find(|moved| moved.table == title && moved.key == key).map(|moved| moved.now)
     }
 
-    /// Kind of the document, as messages call it: "scenario".
+    /// Kind of the document in messages, such as "scenario".
     #[must_use]
     pub const fn document(&self) -> &'static str {
         self.document
@@ -177,7 +178,8 @@ impl Context {
         self.sources.get(origin.source as usize)
     }
 
-    /// Adds a source of another context, unless it is known already. Returns the source's index.
+    /// Adds a source of another context, unless this context has the source already. Returns the
+    /// source's index.
     pub fn adopt(&mut self, source: &Source) -> u32 {
         let known = self.sources.iter().position(|known| Arc::ptr_eq(&known.text, &source.text));
         known.unwrap_or_else(|| {
@@ -222,17 +224,17 @@ impl Context {
         self.found.borrow_mut().push(origin, problem);
     }
 
-    /// Records an error at `origin` in a source.
+    /// Records an error of `key` at the place `origin` of a source.
     pub fn error(&self, key: &str, origin: Origin, complaint: Complaint) {
         self.record((Severity::Error, None), key, origin, complaint);
     }
 
-    /// Records an error about an unknown name of a `kind` such as `policy`.
+    /// Records an error of `key`: the value is an unknown name of a `kind`, such as a policy.
     pub fn unknown(&self, kind: &'static str, key: &str, origin: Origin, complaint: Complaint) {
         self.record((Severity::Error, Some(kind)), key, origin, complaint);
     }
 
-    /// Records a warning at `origin` in a source.
+    /// Records a warning about `key` at the place `origin` of a source.
     pub fn warn(&self, key: &str, origin: Origin, complaint: Complaint) {
         self.record((Severity::Warning, None), key, origin, complaint);
     }
@@ -277,7 +279,8 @@ impl Context {
         self.found.borrow_mut().keep(origin, problem);
     }
 
-    /// Returns the number of problems recorded so far, to detect later problems.
+    /// Returns the number of problems recorded so far. The caller uses the number to detect later
+    /// problems.
     pub fn mark(&self) -> Mark {
         let found = self.found.borrow();
         Mark { problems: found.problems.len(), errors: found.errors }
@@ -358,8 +361,9 @@ fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
 /// A longer line is cut to a tenth of this length around the mistake.
 const LINE_DRAWN_MAX: usize = 1_000;
 
-/// Cuts the line of `origin`, if it is too long. Returns the text, the start of the mistake
-/// and the length of the mistake (bytes). Empty lines before the text preserve the line number.
+/// Cuts the source line with `origin` if the line is too long. Returns the shortened text, the
+/// start of the mistake and the length of the mistake (bytes). Empty lines before the text preserve
+/// the line number.
 fn excerpt(text: &str, origin: Origin) -> Option<(String, usize, usize)> {
     let (start, end) = (origin.start.min(text.len()), origin.end.min(text.len()));
     let first = text[..start].rfind('\n').map_or(0, |at| at + 1);

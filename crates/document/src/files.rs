@@ -43,8 +43,8 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
 }
 
-/// Reads a regular file that a document names.
-/// Refuses devices and FIFOs, because reading them may never end.
+/// Reads a regular file that a document names. Refuses devices and FIFOs, because a read from a
+/// device or FIFO may never end.
 ///
 /// # Errors
 /// If the path is not a regular file, has more bytes than [`FILE`] allows, or cannot be read.
@@ -120,7 +120,8 @@ pub fn nearby_file(path: &Path) -> Option<String> {
     let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
     let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    // Two file names are not similar only because their extensions are equal.
+    // Equal extensions alone do not make two file names similar, so the names without extensions
+    // are compared, too.
     let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stems: Vec<_> = names.iter().filter_map(|name| stem(name)).collect();
     let near = suggestion(&wanted, names.iter().map(String::as_str))?;

@@ -5,7 +5,8 @@ use bufferlab_params::Limit;
 /// Maximum number of nodes of a graph that fit into a machine's memory.
 pub(crate) const MAX_NODES: u64 = 1 << 20;
 
-/// Size of a document in bytes: a scenario, an experiment, a file that they extend, standard input.
+/// Maximum size of a document in bytes: a scenario, an experiment, a file that one of these
+/// extends, or standard input.
 pub const DOCUMENT: Limit = Limit {
     name: "bytes of a scenario or an experiment",
     most: 32_000_000,
@@ -14,7 +15,8 @@ pub const DOCUMENT: Limit = Limit {
     effect: "refused when it is loaded",
 };
 
-/// Size of a file that a document names, in bytes: it is kept in memory and beside the results.
+/// Maximum size of a file that a document names, in bytes. The program keeps the file in memory and
+/// beside the results.
 pub const FILE: Limit = Limit {
     name: "bytes of a file that a scenario refers to",
     most: 1_000_000_000,
@@ -32,5 +34,5 @@ pub const NODES: Limit = Limit {
     effect: "refused when the scenario is loaded",
 };
 
-/// All limits that this crate checks.
+/// All limits of documents that this crate checks.
 pub const LIMITS: &[Limit] = &[DOCUMENT, FILE, NODES];

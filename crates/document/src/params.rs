@@ -17,9 +17,9 @@ use bufferlab_params::{
 use bufferlab_units::{BitRate, Time};
 use std::path::Path;
 
-/// Stores the files that a document names.
+/// Store for the input files that a document names.
 pub trait Files {
-    /// Stores a file and returns the name that the resolved document uses for it.
+    /// Stores a file and returns the name that the resolved document uses for the file.
     fn keep(&self, path: &Path, content: &[u8]) -> String;
 }
 
@@ -73,7 +73,7 @@ impl Converter<'_> {
         complete.then_some(given)
     }
 
-    /// Converts the value of one parameter.
+    /// Converts the value of one parameter from TOML.
     fn value(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         match info.kind {
             ParamKind::Tables(below) => self.tables(path, item, info, below),
@@ -98,7 +98,7 @@ impl Converter<'_> {
             .map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
     }
 
-    /// Converts a list of tables with parameters.
+    /// Converts a TOML list of tables with parameters.
     fn tables(
         &self,
         path: &str,
@@ -214,7 +214,7 @@ impl Converter<'_> {
         Some(ParamValue::Texts(names))
     }
 
-    /// Converts a list of pairs of names.
+    /// Converts a TOML list of pairs of names.
     fn pairs(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         let example = info.example();
         let wanted = expected(info, &example);
@@ -414,7 +414,7 @@ pub fn write(value: &ParamValue) -> String {
     }
 }
 
-/// The parameters that have a value.
+/// Returns the names and values of all parameters that have a value.
 fn present(params: &Params) -> impl Iterator<Item = (&'static str, &ParamValue)> {
     params.iter().filter(|(_, value)| !value.is_absent())
 }
@@ -472,8 +472,8 @@ fn located(reader: &Reader<'_>, fault: Fault) -> (String, Origin, Complaint) {
     (path, origin, complaint)
 }
 
-/// Key and origin of a parameter's `place`.
-/// If the document does not set the value, the origin is the table or list around it.
+/// Returns the key and the origin of a parameter's `place`. If the document does not set the value,
+/// the origin is the surrounding table or list.
 fn find(reader: &Reader<'_>, place: ParamPlace) -> (String, Origin) {
     let mut path = reader.path(place.param);
     let Some(item) = reader.item(place.param) else { return (path, reader.origin) };

@@ -28,7 +28,7 @@ impl Problem {
         &self.key
     }
 
-    /// Headline of the problem, without the key.
+    /// Headline of the problem, without the name of the key.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -130,7 +130,7 @@ impl LoadError {
         Self { document: document.to_owned(), problems }
     }
 
-    /// The errors of the document, at least one.
+    /// Errors of the document, at least one.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -142,7 +142,7 @@ impl LoadError {
         self.problems.iter().map(Problem::in_one_line).collect::<Vec<_>>().join("\n")
     }
 
-    /// Number of errors, including those that are not listed separately.
+    /// Number of errors, including errors that are not listed separately.
     fn count(&self) -> usize {
         self.problems.iter().map(|problem| problem.stands_for).sum()
     }

@@ -15,7 +15,8 @@ use std::borrow::Cow;
 /// Reader of one table of a document.
 ///
 /// A getter returns `None` if the key is absent without a default, or if its value is wrong. The
-/// context has then recorded the problem. The format must declare the key with the getter's kind.
+/// context records a wrong value, and a missing key that is required. The format must declare the
+/// key with the getter's kind.
 pub struct Reader<'a> {
     /// Context that records the problems of the table.
     pub context: &'a Context,
@@ -25,12 +26,13 @@ pub struct Reader<'a> {
     entry: Option<Card>,
     path: String,
     table: Option<&'a Table>,
-    /// Place of the table in its source.
+    /// Place of the reader's table in its source.
     pub origin: Origin,
     /// The resolved table, with a value for every key that was read.
     pub out: OutTable,
     asked: Vec<&'static str>,
-    /// Known keys whose misspelling an unknown key probably is. They are not reported as missing.
+    /// Known keys for which the table probably has a misspelled key. The reader does not report
+    /// these keys as missing.
     misspelled: Vec<String>,
 }
 
@@ -122,7 +124,7 @@ impl<'a> Reader<'a> {
         keys.chain(params.iter().map(|param| param.name)).collect()
     }
 
-    /// Another kind of the table that declares `key`.
+    /// Returns another kind of the table whose declaration has the key `key`.
     fn kind_with(&self, key: &str) -> Option<&'static str> {
         let variant = |variant: &&Variant| variant.keys.iter().any(|known| known.name == key);
         let card = |card: &Card| card.params.iter().any(|param| param.name == key);
@@ -174,7 +176,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of the table's key `kind`.
+    /// Returns the value of the table's key `kind`.
     pub fn kind(&self) -> &'static str {
         self.kind.expect("the format declares kinds for this table")
     }
@@ -189,7 +191,7 @@ impl<'a> Reader<'a> {
         self.table.and_then(|table| table.get(key))
     }
 
-    /// Whether the document sets the table's `key`.
+    /// Whether the document sets the key `key` of the table.
     pub fn has(&self, key: &str) -> bool {
         self.item(key).is_some()
     }
@@ -207,17 +209,17 @@ impl<'a> Reader<'a> {
         self.item(key).map_or(self.origin, |item| item.origin)
     }
 
-    /// Records an error at the table's `key`.
+    /// Records an error at the key `key` of the table.
     pub fn error(&self, key: &str, complaint: Complaint) {
         self.context.error(&self.path(key), self.place(key), complaint);
     }
 
-    /// Records a warning at the table's `key`.
+    /// Records a warning at the key `key` of the table.
     pub fn warn(&self, key: &str, complaint: Complaint) {
         self.context.warn(&self.path(key), self.place(key), complaint);
     }
 
-    /// The declaration of the table's `key`.
+    /// Returns the declaration of the table's key `key`.
     pub fn spec_of(&mut self, key: &'static str) -> &'static KeySpec {
         if !self.asked.contains(&key) {
             self.asked.push(key);
@@ -259,7 +261,8 @@ impl<'a> Reader<'a> {
         self.context.error(&self.path(key), self.origin, complaint);
     }
 
-    /// Reads any value: converts it with `convert` and writes its resolved form.
+    /// Reads a key's value of any kind: converts the value with `convert` and writes the resolved
+    /// form of the value.
     pub fn read<T>(
         &mut self,
         key: &'static str,
@@ -291,7 +294,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Reads a key's value as a time.
+    /// Reads a key's value as a time with its unit.
     pub fn time(&mut self, key: &'static str) -> Option<Time> {
         self.read(key, |item, spec| {
             let Kind::Time { zero } = spec.kind else { unreachable!("{} is declared as a time", spec.name) };
@@ -330,7 +333,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Reads a key's value as a rate.
+    /// Reads a key's value as a rate (bit/s).
     pub fn rate(&mut self, key: &'static str) -> Option<BitRate> {
         self.read(key, |item, spec| {
             let rate = BitRate(convert::rate(item, spec)?);
@@ -545,7 +548,7 @@ impl<'a> Reader<'a> {
         entries.map(setting).collect()
     }
 
-    /// Reads a table below the reader's table.
+    /// Reads a table that is the value of the key `key`.
     pub fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
         let spec = self.spec_of(key);
         let Kind::Table(below) = spec.kind else { unreachable!("{key} is declared as a table") };
@@ -604,18 +607,20 @@ impl<'a> Reader<'a> {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order = self.known_keys();
-        // The table's key `kind` is not declared. It is the first key.
+        // The format does not declare the key `kind` of a table. This key is the first in the
+        // resolved table.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }
 }
 
-/// Converts a number whose declaration limits it to the type.
+/// Converts a whole number to a smaller type. The declaration of the key limits the number to this
+/// type.
 fn narrow<T: TryFrom<u64>>(number: u64) -> T {
     T::try_from(number).unwrap_or_else(|_| panic!("the format bounds {number}"))
 }
 
-/// Parses a default of the format's declaration.
+/// Parses a default value in the declaration of a key.
 fn default_item(text: &str) -> Item {
     let document = format!("value = {text}");
     let parsed =

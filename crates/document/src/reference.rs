@@ -1,4 +1,4 @@
-//! Generates the reference of a format as Markdown.
+//! Generates the reference of a document format as Markdown.
 
 use crate::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};

@@ -12,7 +12,7 @@ pub struct OutTable {
 /// A value of a resolved document.
 #[derive(Clone, Debug)]
 pub enum OutValue {
-    /// A value as TOML text.
+    /// A value that is already TOML text.
     Text(String),
     /// A value that is a nested table.
     Table(OutTable),
@@ -34,7 +34,7 @@ impl OutTable {
         }
     }
 
-    /// Removes `key`.
+    /// Removes the key `key` and its value from the table.
     pub fn remove(&mut self, key: &str) {
         self.entries.retain(|entry| entry.0 != key);
     }
@@ -47,7 +47,8 @@ impl OutTable {
     }
 
     /// Removes the entries that `over` lacks and does not replace. A [`merge`](crate::tree::merge)
-    /// of `over` on top of this table would keep them. Returns whether an entry was removed.
+    /// of `over` on top of this table would keep these entries. Returns whether an entry was
+    /// removed.
     pub fn keep_common(&mut self, rules: &Merging, over: &Self) -> bool {
         let mut went = false;
         self.entries.retain_mut(|(key, value)| {
@@ -82,12 +83,12 @@ impl OutTable {
         }
     }
 
-    /// Sorts the keys of the table by `place`.
+    /// Sorts the keys of the table by the number that `place` returns.
     pub fn sort_by_key(&mut self, place: impl Fn(&str) -> usize) {
         self.entries.sort_by_key(|entry| place(&entry.0));
     }
 
-    /// Writes a document whose root is this table.
+    /// Writes the table as the root of a TOML document.
     #[must_use]
     pub fn document(&self) -> String {
         let mut text = String::new();
@@ -120,7 +121,7 @@ impl OutTable {
     }
 }
 
-/// Writes a text as a TOML basic string.
+/// Formats a text as a TOML basic string.
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
@@ -146,7 +147,7 @@ pub fn float(number: f64) -> String {
     format!("{number:?}")
 }
 
-/// Writes a value as TOML on one line.
+/// Formats a value as TOML on one line.
 #[must_use]
 pub fn write(value: &Value) -> String {
     match value {
@@ -164,7 +165,7 @@ pub fn write(value: &Value) -> String {
     }
 }
 
-/// Writes items as a TOML list, `[a, b]`.
+/// Formats items as a TOML list, `[a, b]`.
 #[must_use]
 pub fn list(items: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))

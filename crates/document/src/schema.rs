@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct Borrowed {
     /// Table that also accepts the keys of another table.
     pub table: &'static TableSpec,
-    /// Table that declares the additional keys.
+    /// Table that declares the additionally accepted keys.
     pub from: &'static TableSpec,
 }
 
@@ -61,7 +61,7 @@ impl Schema {
         schema
     }
 
-    /// Adds parameters to the schema of a table.
+    /// Adds the parameters `params` to the schema of a table.
     fn add_params(&self, schema: &mut Value, params: &'static [ParamInfo], complete: bool) {
         for param in params {
             let kind = Kind::for_parameter(param.kind).expect("such a table has no profiles");
@@ -77,7 +77,7 @@ impl Schema {
         }
     }
 
-    /// The JSON Schema of a table of parameters.
+    /// Returns the JSON Schema of a table of parameters.
     fn param_table(&self, info: &'static TableInfo) -> Value {
         let mut schema = json!({
             "type": "object",

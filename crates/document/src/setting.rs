@@ -4,16 +4,17 @@
 use crate::context::Source;
 use crate::tree::{Item, Origin, Value, command_line_value};
 
-/// A dotted key of another document and the value that it gets.
+/// A dotted key of another document, and the value that the setting gives this key.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The dotted key that is set, such as `switch.policy` or `workload.web_search.load`.
+    /// The dotted key that the setting changes, such as `switch.policy` or
+    /// `workload.web_search.load`.
     pub key: String,
     /// Place of the key in its source.
     pub key_origin: Origin,
-    /// Value that the key gets.
+    /// Value that the setting gives the key.
     pub item: Item,
-    /// The source of key and value; `None` if a program has set them.
+    /// Source of the key and the value; `None` if a program created the setting.
     pub source: Option<Source>,
 }
 
@@ -33,7 +34,7 @@ impl Setting {
         Ok(Self::new(key, command_line_value(text, Origin::BUILT_IN)?.value))
     }
 
-    /// Whether the keys of two settings are equal, or one key contains the other key.
+    /// Whether two settings concern equal keys, or a key and a table that contains the key.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let within =

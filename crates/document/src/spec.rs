@@ -1,19 +1,19 @@
 //! Declares a format as data: tables, keys, kinds, defaults and explanations.
 //!
-//! The reader, the JSON Schema and the reference use these declarations, so they cannot disagree.
+//! The reader, the JSON Schema and the reference use these declarations. So the three always agree.
 
 use bufferlab_params::{Card, Catalog, ParamKind, TableInfo, Word};
 use bufferlab_units::Time;
 
-/// Declaration of a table of the format.
+/// Declaration of a table in a document format.
 #[derive(Debug)]
 pub struct TableSpec {
     /// Heading of the table in the reference, such as `[switch]`.
     pub title: &'static str,
     /// Purpose of the table in one sentence.
     pub doc: &'static str,
-    /// Keys that the table always accepts. If one of them is `kind` with [`Kind::Tag`],
-    /// the parameters of the named entry are keys, too.
+    /// Keys that the table always accepts. If the table has a key `kind` with [`Kind::Tag`], the
+    /// parameters of the named entry are keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
@@ -22,7 +22,7 @@ pub struct TableSpec {
 /// A value of the key `kind`, and the keys that only tables of this kind have.
 #[derive(Debug)]
 pub struct Variant {
-    /// Value of the key `kind`.
+    /// Value of the key `kind` that selects the variant's keys.
     pub kind: &'static str,
     /// Purpose of the kind in one sentence.
     pub doc: &'static str,
@@ -30,7 +30,7 @@ pub struct Variant {
     pub keys: &'static [KeySpec],
 }
 
-/// Declaration of one key.
+/// Declaration of one key in a table.
 #[derive(Debug)]
 pub struct KeySpec {
     /// Name of the key in a document.
@@ -88,17 +88,17 @@ pub enum Presence {
     Computed(&'static str),
 }
 
-/// The kind of a key's value.
+/// The kind of a key's value, with its bounds.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Any string.
+    /// A value that is any string.
     Text,
-    /// A time with its unit.
+    /// A value that is a time with its unit.
     Time {
-        /// Whether the time may be 0.
+        /// Whether a time of 0 is accepted.
         zero: bool,
     },
-    /// A size with its unit.
+    /// A value that is a size with its unit.
     Size {
         /// Smallest accepted size (bytes).
         min: u64,
@@ -110,38 +110,38 @@ pub enum Kind {
         /// Smallest accepted size (bytes).
         min: u64,
     },
-    /// A rate with its unit, above 0.
+    /// A value that is a rate with its unit, above 0.
     Rate,
     /// A value that is a whole number.
     Count {
-        /// Smallest.
+        /// Smallest accepted whole number.
         min: u64,
-        /// Largest.
+        /// Largest accepted whole number.
         max: u64,
     },
-    /// A number (or a fraction such as `"1/16"`).
+    /// A value that is a number, or a fraction such as `"1/16"`.
     Ratio {
-        /// Smallest accepted number, unless `open`.
+        /// Smallest accepted number; with `open` the number must be larger.
         min: f64,
-        /// Largest.
+        /// Largest accepted number.
         max: f64,
         /// Whether the number `min` itself is refused.
         open: bool,
     },
     /// One ratio, or a list with one ratio per priority.
     Ratios {
-        /// Smallest.
+        /// Smallest accepted ratio of the list.
         min: f64,
-        /// Largest.
+        /// Largest accepted ratio of the list.
         max: f64,
     },
     /// A value that is any finite number.
     Number,
-    /// `true` or `false`.
+    /// A value that is `true` or `false`.
     Flag,
     /// One of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
     Words(&'static [Word]),
-    /// The name of a registered entry.
+    /// A value that is the name of a registered entry.
     Name(&'static dyn Catalog),
     /// The name of a registered entry whose parameters are further keys of the table.
     Tag(&'static dyn Catalog),
@@ -149,7 +149,7 @@ pub enum Kind {
     Entry(&'static dyn Catalog),
     /// A whole number of at least 1, or one of a few words.
     CountOrWord {
-        /// Noun for the count in messages: "segments".
+        /// Noun for the counted objects in messages: "segments".
         of: &'static str,
         /// Words that the key accepts in addition to numbers.
         words: &'static [&'static str],
@@ -163,13 +163,13 @@ pub enum Kind {
         /// Specification of each table in the list.
         table: &'static TableSpec,
     },
-    /// A table with the specified keys.
+    /// A value that is a table with the specified keys.
     Table(&'static TableSpec),
     /// A value that is a list of tables.
     Tables(&'static TableSpec),
     /// A list of tables with parameters of an entry.
     ParamTables(&'static TableInfo),
-    /// A string or a list of strings.
+    /// A value that is a string or a list of strings.
     Texts,
     /// A number of objects, or a list of the objects' names.
     CountOrNames {
@@ -194,15 +194,15 @@ pub enum Kind {
     Sizes,
     /// A list of texts, numbers, `true` and `false`. With `or`, the list may also contain tables.
     Values {
-        /// Specification of a table in the list.
+        /// Specification of a table that the list may contain.
         or: Option<&'static TableSpec>,
     },
     /// A table of dotted keys of another document and their values: [`crate::setting::Setting`].
     Settings {
-        /// Kind of the other document in messages: "scenario".
+        /// Noun for the other document in messages: "scenario".
         of: &'static str,
     },
-    /// A table whose keys are names that the document chooses; this is the kind of their values.
+    /// A table whose keys are names that the document chooses, with the kind of the table's values.
     Named(&'static Self),
     /// A string, or one of a few tables that differ by their keys.
     TextOr {
@@ -211,16 +211,16 @@ pub enum Kind {
         /// Tables that the document may have instead of the string.
         tables: &'static [&'static TableSpec],
     },
-    /// An even number of ascending times: starts and ends of intervals in turn.
+    /// An even number of ascending times: starts and ends of intervals alternate.
     Intervals,
 }
 
 /// The expected value of a key, for conversions and their error messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// Name of the key.
+    /// Name of the key that has the value.
     pub name: &'a str,
-    /// Kind of the value.
+    /// Kind of the expected value.
     pub kind: Kind,
     /// An example value of the key.
     pub example: &'a str,
@@ -314,7 +314,7 @@ impl Kind {
     }
 }
 
-/// Describes a range in words, such as "from 1 to 8" or "of at least 1".
+/// Describes a range of whole numbers in words, such as "from 1 to 8" or "of at least 1".
 pub(crate) fn bounds(min: u64, max: u64) -> String {
     match max {
         u64::MAX | 0xffff_ffff => format!("of at least {min}"),
@@ -332,7 +332,7 @@ pub(crate) fn ratio_bounds(min: f64, max: f64, open: bool) -> String {
 }
 
 impl TableSpec {
-    /// The registry whose entries the table's `kind` names.
+    /// Returns the registry whose entries the table's key `kind` names.
     #[must_use]
     pub fn catalog(&self) -> Option<&'static dyn Catalog> {
         self.keys.iter().find_map(|key| match key.kind {

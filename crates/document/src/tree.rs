@@ -10,9 +10,9 @@ use toml::de::{DeTable, DeValue};
 pub struct Origin {
     /// Index of the source in the context; [`Origin::BUILT_IN`] has no source.
     pub source: u32,
-    /// Position of the first byte in the source.
+    /// Position of the first byte of the key or value in the source.
     pub start: usize,
-    /// Position after the last byte in the source.
+    /// Position after the last byte of the key or value in the source.
     pub end: usize,
 }
 
@@ -25,7 +25,7 @@ impl Origin {
     }
 }
 
-/// A value of a document and its place.
+/// A value of a document with its place in the source.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// Value of the item without its place.
@@ -42,15 +42,15 @@ pub enum Value {
     /// A whole number. The type is wide enough for any number that TOML tools accept.
     /// A number out of range becomes the largest number of the type.
     Integer(i128),
-    /// A number with a point or an exponent.
+    /// A TOML number with a point or an exponent.
     Float(f64),
-    /// `true` or `false`.
+    /// A TOML value `true` or `false`.
     Boolean(bool),
     /// A date, which TOML has but our documents do not.
     Datetime,
     /// A TOML array, which is a list of items.
     Array(Vec<Item>),
-    /// A table, inline or below a header.
+    /// A TOML table, inline or below a header.
     Table(Table),
 }
 
@@ -107,18 +107,18 @@ pub struct Entry {
     pub key: String,
     /// Place of the key in its source.
     pub key_origin: Origin,
-    /// Value of the entry.
+    /// Value of the entry, with its place.
     pub item: Item,
 }
 
 impl Table {
-    /// The value of `key` in the table.
+    /// Returns the value of the key `key` in the table.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Item> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
     }
 
-    /// The value of `key` in the table, mutable.
+    /// Returns a mutable reference to the value of `key` in the table.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.item)
     }
@@ -142,8 +142,7 @@ pub type SyntaxError = (String, Origin);
 
 /// Parses one TOML document; `source` is the document's index in the context.
 ///
-/// # Errors
-/// Lists the syntax errors in the order in which the parser found them.
+/// # Errors Lists the syntax errors in the order in which the parser found the errors.
 pub fn parse(source: u32, text: &str) -> Result<Item, Vec<SyntaxError>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
@@ -233,8 +232,8 @@ pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
 /// Replaces a name by a table: `policy = "abm"` means `policy = { name = "abm" }`.
 /// The text `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
 ///
-/// A text that cannot be parsed becomes the name.
-/// No entry has such a name, so the later search for the name reports the mistake.
+/// A text that cannot be parsed becomes the value of `name`. No registry entry has this name, so
+/// the later search for the entry reports the mistake.
 pub fn expand_name(item: &mut Item) {
     let Value::String(written) = &item.value else { return };
     let origin = item.origin;
@@ -243,7 +242,8 @@ pub fn expand_name(item: &mut Item) {
     item.value = Value::Table(Table { entries });
 }
 
-/// The table that a text such as `dt(alpha=0.5)` means, with `origin` as the place of every value.
+/// Converts a text such as `dt(alpha=0.5)` to the entries of a table, with `origin` as the place of
+/// every value.
 fn in_brackets(written: &str, origin: Origin) -> Option<Vec<Entry>> {
     if !written.ends_with(')') {
         return None;

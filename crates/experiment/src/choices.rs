@@ -38,7 +38,7 @@ choices! {
 }
 
 choices! {
-    /// Statistic that combines many values.
+    /// Statistic that combines many values to one number.
     #[derive(Serialize, Deserialize)]
     pub enum Take {
         Mean = "mean": "the mean",
@@ -53,7 +53,7 @@ choices! {
 }
 
 choices! {
-    /// Counter of a queue that a statistic uses.
+    /// Counter of a queue from which a statistic is computed.
     #[derive(Serialize, Deserialize)]
     pub enum QueueCount {
         ArrivedPackets = "arrived_packets": "packets that arrived for the queue",
@@ -64,7 +64,7 @@ choices! {
 }
 
 choices! {
-    /// Quantity of a sample that a statistic uses.
+    /// Sampled quantity from which a statistic is computed.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     pub enum Sampled {
         Occupancy = "occupancy": "bytes stored (KB), of the switch or of ports",

@@ -1,8 +1,8 @@
 //! The format of experiments as data: every table, key, kind, default
 //! and explanation in one module.
 //!
-//! The reader of experiments uses these declarations.
-//! The JSON Schema and the reference in `docs/reference/experiments.md` are generated from them.
+//! The reader of experiments uses these declarations. The JSON Schema and the reference in
+//! `docs/reference/experiments.md` are generated from these declarations.
 
 use crate::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
@@ -147,7 +147,7 @@ pub static ROOT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a varied parameter.
+/// Keys of the table of an axis: a varied parameter.
 pub static AXIS: TableSpec = TableSpec {
     title: "[[axis]]",
     doc: "A varied parameter.",
@@ -176,7 +176,7 @@ pub static AXIS: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a value of an axis.
+/// Keys of the table of one value on an axis.
 pub static AXIS_VALUE: TableSpec = TableSpec {
     title: "a place of an axis",
     doc: "A place on an axis that changes more than one key.",
@@ -195,7 +195,7 @@ pub static AXIS_VALUE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a compared variant.
+/// Keys of the table of a compared variant.
 pub static VARIANT: TableSpec = TableSpec {
     title: "[[variant]]",
     doc: "A compared variant, with any changes to the scenario.",
@@ -221,7 +221,7 @@ pub static METRIC: Kind = Kind::TextOr {
 
 const CLASSES: &str = "[\"web_search\"]";
 
-/// Keys of a statistic of an experiment.
+/// Keys of the table of a statistic that an experiment computes.
 pub static STATISTIC: TableSpec = TableSpec {
     title: "a statistic",
     doc: "A metric over flows, over queries, or over the samples of a buffer: `{ flows = [\"web_search\"], below_bytes = 100_000, \
@@ -254,7 +254,7 @@ pub static STATISTIC: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a goodput between samples.
+/// Keys of the table of a goodput, which is measured between two samples.
 pub static GOODPUT: TableSpec = TableSpec {
     title: "a goodput",
     doc: "A metric: the payload received (Mb/s) by all flows of some classes together, between two samples. Needs \
@@ -278,7 +278,7 @@ pub static QUEUES: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a probe of a policy.
+/// Keys of the table of a policy's probe, such as a threshold.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
     doc: "A metric: the sum over all sampled queues of the last sample of a policy's probe. The metric is intended for probes that count.",
@@ -299,7 +299,7 @@ pub static PROBE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a scale of an experiment.
+/// Keys of the table of a scale, which sets the size of an experiment.
 pub static SCALE: TableSpec = TableSpec {
     title: "[quick] and [paper]",
     doc: "Size of the experiment at a scale.",
@@ -322,7 +322,7 @@ pub static SCALE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys for the artifact's reading of a paper.
+/// Keys of the artifact's settings that differ from the paper.
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
@@ -331,7 +331,7 @@ pub static READING: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a chart of an experiment.
+/// Keys of the table of a chart over an axis.
 pub static PANEL: TableSpec = TableSpec {
     title: "[[panel]]",
     doc: "A chart over the first axis, repeated for every combination of the other axes.",
@@ -344,7 +344,7 @@ pub static PANEL: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a chart over time.
+/// Keys of the table of a chart over time.
 pub static COURSE: TableSpec = TableSpec {
     title: "[[course]]",
     doc: "A chart over time, from the samples of the first seed's runs.",
@@ -413,7 +413,7 @@ const MARKED: KeySpec = optional(
     "Marker for the paper's value in a panel.",
 );
 
-/// Keys of a claim of an experiment.
+/// Keys of the table of a claim that an experiment checks.
 pub static CLAIM: TableSpec = TableSpec {
     title: "[[claim]]",
     doc: "A statement and its criterion; the rules of verdicts are in [reproduction.md](../evidence/reproduction.md).",
@@ -463,7 +463,7 @@ pub static CLAIM: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of an additional condition of a claim.
+/// Keys of the table of an additional condition in a claim.
 pub static CONDITION: TableSpec = TableSpec {
     title: "another condition of a claim",
     doc: "A condition in addition to the claim's effect; of several conditions the worst verdict counts.",

@@ -1,8 +1,9 @@
-//! Format of experiment files. Every table, key and word is data,
-//! from which the reference and the JSON Schema are generated.
+//! Format of experiment files. Every table, key and word of the format is data. The reference and
+//! the JSON Schema are generated from these data.
 //!
-//! `bufferlab-reproduce` reads experiment files by this declaration and runs them. The declaration
-//! is a separate crate, because documentation needs it without the code that runs experiments.
+//! `bufferlab-reproduce` reads experiment files by this declaration, and runs the experiments. The
+//! declaration is a separate crate, because documentation needs it without the code that runs
+//! experiments.
 
 mod choices;
 pub mod format;

@@ -36,7 +36,7 @@ pub fn reference() -> String {
     text
 }
 
-/// Keys that an analytical figure may have.
+/// Keys that the file of an analytical figure may have.
 const OF_FIGURES: [&str; 4] = ["title", "figure", "about", "theory"];
 
 /// Generates the JSON Schema (draft 2020-12) of an experiment: an experiment that runs a scenario,

@@ -7,7 +7,7 @@ use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
 use bufferlab_sim::SimError;
 
-/// Reason why a run did not give results.
+/// Reason why a run produced no results.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The scenario cannot run, or its run failed or was interrupted.
@@ -37,9 +37,9 @@ impl RunError {
         matches!(self, Self::Simulation(SimError::Interrupted))
     }
 
-    /// Whether a run on one thread might have another outcome.
-    /// Several threads of a run simulate past its end before they notice the end.
-    /// After the end, the threads may reach an error that a single thread never reaches.
+    /// Whether a run on one thread might have another outcome. Several threads of a run simulate
+    /// past the end of the run before they notice the end. After the end, the threads may reach an
+    /// error that a single thread never reaches.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {
@@ -112,12 +112,12 @@ pub enum PlanError {
     /// The results of the runs cannot be compared.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The plan would mix, repeat or destroy results.
+    /// The plan would mix, repeat or remove results.
     #[error("{message}")]
     Refused {
         /// Description of the problem with the plan.
         message: String,
-        /// Advice to the user about the plan.
+        /// Advice to the user about the problem with the plan.
         help: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Executes jobs, several in parallel.
+//! Executes jobs (planned runs), several in parallel.
 
 use crate::header::header;
 use crate::memory::{MemoryBudget, fits_into, memory_budget};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
-/// A run that is to be executed.
+/// A planned run with its scenario and its folder.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The loaded scenario of the run.
@@ -27,23 +27,23 @@ pub struct Job {
     pub caveats: Vec<RunCaveat>,
 }
 
-/// Settings for executing jobs.
+/// Settings for the execution of planned runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
     /// Number of runs in parallel; `None` means the number of cores.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads per run. The result tables do not depend on the number of threads,
-    /// which applies to networks that can be divided ([`Simulation::needs_one_thread`]).
-    /// `None` means the cores that no other run needs, for networks of at least [`AUTOMATIC_HOSTS`]
-    /// hosts. Policies bound to the thread that built them need one thread.
+    /// Threads per run. The result tables do not depend on the number of threads, if the network
+    /// can be divided ([`Simulation::needs_one_thread`]). `None` means the cores that no other run
+    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that
+    /// built them need one thread.
     pub threads: Option<NonZero<usize>>,
     /// Whether packet conservation and the ledger are checked after every event (slow),
     /// not only at the end.
     pub verify: bool,
 }
 
-/// Smallest network (hosts) that is divided among threads by default.
-/// In a smaller network, threads would do too little work between two synchronisations.
+/// Number of hosts from which a network is divided among threads by default. In a smaller network,
+/// threads would do too little work between two synchronisations.
 pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
@@ -62,9 +62,9 @@ impl Execution {
     }
 }
 
-/// Returns the number of cores that other processes use now, if the system reports it.
-/// Threads of one run constantly wait for each other.
-/// If the threads of a run must share cores, they are slower than a single thread.
+/// Returns the number of cores that other processes use now, if the system reports this number.
+/// Threads of one run constantly wait for each other. If the threads of a run must share cores, the
+/// run is slower than with a single thread.
 fn busy_elsewhere() -> usize {
     // The fourth field of the line is runnable threads / all threads, and includes this thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -72,7 +72,7 @@ fn busy_elsewhere() -> usize {
     running.map_or(0, |running| running.saturating_sub(1))
 }
 
-/// Rule for the number of threads per run.
+/// Rule that chooses the number of threads per run.
 #[derive(Clone, Copy, Debug)]
 enum ThreadsOfARun {
     Exactly(NonZero<usize>),
@@ -87,7 +87,8 @@ impl ThreadsOfARun {
             Self::Exactly(threads) => (threads, true),
             Self::AtMost(threads) => (threads, scenario.topology.hosts.len() >= AUTOMATIC_HOSTS),
         };
-        // The search for an obstacle reads all routes, so ask only if the answer matters.
+        // The search for a reason against several threads reads all routes, so search only if
+        // several threads are possible.
         let may_use_several = threads > one && is_worth_it && simulation.needs_one_thread(scenario).is_none();
         if may_use_several { threads } else { one }
     }
@@ -95,9 +96,9 @@ impl ThreadsOfARun {
 
 /// Receives the progress of runs from several threads.
 pub trait Watcher: Sync {
-    /// Reports the progress of job `index`.
+    /// Receives the progress of the job with the number `index`.
     fn update(&self, index: usize, progress: &Progress);
-    /// Reports that job `index` is complete.
+    /// Receives the message that the job with the number `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
     /// Executes a job on its thread by calling `work` once. A front end for policies in another
     /// language overrides this method to set up and clean up around a whole run.
@@ -138,7 +139,7 @@ impl Watcher for Unwatched {
     fn complete(&self, _: usize, _: u64) {}
 }
 
-/// Measurements of a finished run.
+/// Packet-hops and CPU time of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finished {
     /// Number of packet-hops of the run: packets that crossed a link.
@@ -220,8 +221,8 @@ pub fn execute_one(
     run_one(job, &RunResources { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
-/// Executes a job if it fits in memory.
-/// If a run with several threads fails, a second attempt with one thread decides the outcome.
+/// Executes a job if the run fits in memory. If a run with several threads fails, a second attempt
+/// with one thread decides the outcome.
 fn run_one(
     job: &Job,
     place: &RunResources,
@@ -251,7 +252,7 @@ fn attempt_caught(
     })
 }
 
-/// Resources of a run.
+/// Memory and threads that one run may use.
 #[derive(Clone, Copy, Debug)]
 struct RunResources {
     budget: MemoryBudget,
@@ -262,7 +263,7 @@ struct RunResources {
     verify: bool,
 }
 
-/// Memory that runs in parallel may use.
+/// Memory for all runs that execute in parallel.
 struct Room {
     budget: MemoryBudget,
     /// Memory of the largest run that fits into the memory budget (bytes).
@@ -301,7 +302,8 @@ fn attempt(
     let threads = place.threads.count(&simulation, &job.loaded.scenario).min(place.most_threads);
     *used = threads;
     let totals = simulation.run_on(threads, &job.loaded.scenario, &mut writer, go_on)?;
-    // Threads of one run spin while they wait, so each thread uses a core for the whole run.
+    // Threads of one run spin while waiting, so the CPU time is the number of threads times the
+    // elapsed time.
     let cpu_seconds = match threads.get() {
         1 => cpu.elapsed().as_secs_f64(),
         threads => threads as f64 * wall.elapsed().as_secs_f64(),

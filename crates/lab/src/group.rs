@@ -2,8 +2,9 @@
 //!
 //! A comparison stores its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`.
 //! A sweep has one comparison per point. Earlier runs stay in the folder and are shown together
-//! with new runs. So they must be runs of one scenario by one program. The check compares contents:
-//! an earlier run must equal the run that this command line would have stored.
+//! with new runs. So all runs of a folder must be of one scenario and one version of the program.
+//! The check compares contents: an earlier run must equal the run that this command line would have
+//! stored.
 
 use crate::execute::has_stored;
 use crate::resume::{has_old_code, is_of_this_version};
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// Hint for a folder that has results of different content.
 const WAYS_OUT: &str = "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted";
 
-/// Arrangement of the runs' folders in a folder.
+/// Arrangement of the folders of several runs in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// The folders of runs are `seed-<n>/`.
@@ -52,13 +53,13 @@ pub(crate) struct Present {
     dir: PathBuf,
 }
 
-/// Result of comparing a finished run with the planned run that has the same folder.
+/// Result of comparing a finished run with the planned run of the same folder name.
 enum Standing {
     /// The finished run has the content that this command would compute.
     Same,
     /// Another version of the program or of a custom class ran the requested scenario.
     Outdated(String),
-    /// The finished run has a different scenario.
+    /// The finished run executed a different scenario.
     Other(String),
     /// The manifest, the scenario or an input file is unreadable or was changed after the run.
     Damaged(String),
@@ -98,13 +99,12 @@ impl Checked {
 
 /// Checks that runs may be added to the folder `out`.
 ///
-/// `new` are the planned runs, which replace runs of the same scenario. With `replace`,
-/// they replace any runs. `load` loads the scenario that an existing run should have,
-/// given its folder name and seed. `load` returns `None` for names that this program does not know.
+/// `new` are the planned runs, which replace runs of the same scenario. With `replace`, the planned
+/// runs replace any runs. `load` loads the scenario that an existing run should have, given its
+/// folder name and seed. `load` returns `None` for names that this program does not know.
 ///
-/// # Errors
-/// If `out` contains files other than such runs and their report.
-/// Without `replace`, also if `out` has runs of other content.
+/// # Errors If `out` contains files other than runs of this layout and their report. Without
+/// `replace`, also if `out` has runs of other content.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,
@@ -141,8 +141,8 @@ pub(crate) fn check(
         match (found, job) {
             (Standing::Same, None) => reused.push(run.dir),
             (Standing::Same, Some(_)) => {}
-            // The run is repeated. The manifest does not show an outdated custom class,
-            // so a run with such a class is removed immediately.
+            // The program repeats an outdated run. The manifest does not show an outdated custom
+            // class, so a run with such a class is removed immediately.
             (Standing::Outdated(_), Some(_)) => {
                 if has_old_code(&run.dir) {
                     doomed.push(run.dir);

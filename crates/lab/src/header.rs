@@ -40,8 +40,8 @@ pub fn header(loaded: &Loaded, classes: &[String]) -> Result<RunHeader, RunError
     })
 }
 
-/// Descriptions of the workloads that execute schedules, in the order of the numbers of their
-/// schedules. Each of these workloads has one schedule.
+/// Returns descriptions of the workloads that execute schedules. Each of these workloads has one
+/// schedule, and the list is in the order of the schedules' numbers.
 #[must_use]
 pub fn schedules(scenario: &Scenario) -> Vec<String> {
     let workloads = scenario.workloads.iter();
@@ -49,7 +49,7 @@ pub fn schedules(scenario: &Scenario) -> Vec<String> {
     scheduled.map(|spec| spec.workload.in_words()).collect()
 }
 
-/// Lossless priorities of all switches, ascending.
+/// Returns all priorities that are lossless on at least one switch, ascending.
 fn lossless_priorities(scenario: &Scenario) -> Vec<u8> {
     let mask = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
     (0..32).filter(|priority| mask >> priority & 1 != 0).collect()

@@ -53,7 +53,7 @@ pub use sweep::{
 };
 pub use value_list::split_values;
 
-/// Git commit of the program's sources; `None` if the build did not know it.
+/// Git commit of the program's sources; `None` if the commit was unknown at build time.
 #[must_use]
 pub const fn commit() -> Option<&'static str> {
     option_env!("BUFFERLAB_COMMIT")

@@ -24,5 +24,5 @@ pub const RUNS: Limit = Limit {
 /// and for the program itself.
 pub(crate) const RESERVE: u64 = 64_000_000;
 
-/// All limits that this crate checks.
+/// All limits of plans that this crate checks.
 pub const LIMITS: &[Limit] = &[SEEDS, RUNS];

@@ -1,8 +1,8 @@
 //! Checks that planned runs fit in memory.
 //!
-//! The limit is the memory that the system has free when a command starts.
-//! So a large server may run scenarios that a laptop rejects. The rejection comes before the system
-//! would kill the process. If the system reports a wrong amount, `--memory-limit` replaces it.
+//! The limit is the memory that the system has free when a command starts. So a large server may
+//! run scenarios that a laptop rejects. The program rejects a run before the system would kill the
+//! process. If the system reports a wrong amount, `--memory-limit` replaces it.
 
 use crate::limits::RESERVE;
 use crate::{PlanError, RunError};
@@ -29,7 +29,7 @@ pub fn set_memory_limit(bytes: u64) {
 pub struct MemoryBudget {
     /// Amount of memory that the command may use (bytes).
     pub bytes: u64,
-    /// Origin of the amount as text, such as "the system has".
+    /// Origin of the memory limit as text, such as "the system has".
     pub source: &'static str,
 }
 
@@ -63,13 +63,14 @@ fn kilobytes(text: &str, label: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1_024)
 }
 
-/// Memory left in the control group of this process and in the groups above it (bytes).
+/// Returns the memory that the control group of this process and the groups above it have left
+/// (bytes).
 fn control_group(membership: &str, root: &Path) -> Option<u64> {
     let path = membership.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let left = |folder: &Path| {
         let (most, used) = (number(&folder.join("memory.max"))?, number(&folder.join("memory.current"))?);
-        // File pages count as used memory, but the system reclaims them on demand.
+        // Cached file pages count as used memory, but the system reclaims these pages on demand.
         let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
         let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse::<u64>().ok());
         Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
@@ -84,7 +85,7 @@ fn address_space(limits: &str, status: &str) -> Option<u64> {
     Some(most.saturating_sub(kilobytes(status, "VmSize:").unwrap_or(0)))
 }
 
-/// A run that does not fit in memory.
+/// Error of a run that does not fit in memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it takes about {} of memory before its first packet{}, and {} {}",
@@ -94,14 +95,14 @@ fn address_space(limits: &str, status: &str) -> Option<u64> {
     format_memory(self.budget.bytes)
 )]
 pub struct TooMuchMemory {
-    /// Memory that the run needs.
+    /// Estimated memory of the run before its first packet.
     pub estimate: MemoryEstimate,
-    /// Memory that is available.
+    /// Memory that the command may use.
     pub budget: MemoryBudget,
 }
 
-/// Describes the largest parts of an estimate, such as " (tables of flows 8.6 GB;
-/// smaller by `flow_entries`, the number of switches)".
+/// Describes the largest parts of a memory estimate, such as " (tables of flows 8.6 GB: see
+/// `flow_entries`, the number of switches)".
 fn in_words(estimate: &MemoryEstimate) -> String {
     let large = |part: &&bufferlab_sim::MemoryPart| part.bytes >= estimate.bytes() / 20;
     let parts = estimate.parts().iter().filter(large);
@@ -128,7 +129,7 @@ pub fn fits(scenario: &Scenario) -> Result<(), RunError> {
     fits_into(scenario, memory_budget()).map(|_| ())
 }
 
-/// Returns the memory of a run (bytes), or an error if it exceeds `budget`.
+/// Returns the memory of a run (bytes), or an error if the memory exceeds `budget`.
 pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64, RunError> {
     let estimate = MemoryEstimate::new(scenario);
     match estimate.bytes().saturating_add(RESERVE) {

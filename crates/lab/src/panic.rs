@@ -11,15 +11,15 @@ static PLACES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 /// Maximum number of unreported panics; beyond this number, the oldest locations are dropped.
 const PLACES_KEPT: usize = 64;
 
-/// A caught panic.
+/// A panic that the program caught.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
     /// Message of the panic.
     pub message: String,
     /// File, line and column in the source, if known.
     pub place: Option<String>,
-    /// Description of the run, sufficient to repeat it, such as "seed 3, policy dt".
-    /// Empty if the panic was outside a run.
+    /// Description with which a user can repeat the run, such as "seed 3, policy dt". Empty if the
+    /// panic was outside a run.
     pub run: String,
 }
 

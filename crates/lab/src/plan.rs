@@ -15,18 +15,18 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Function that loads the scenario. It applies the user's changes, then the changes of a variant,
-/// then these overrides (in the form of [`bufferlab_scenario::load`]).
+/// Function that loads the scenario of a run. The function applies the user's changes, then the
+/// changes of a variant, then the overrides (in the form of [`bufferlab_scenario::load`]).
 pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
 /// Function that loads the scenario of a run, given the name of its folder and its seed.
 /// Returns `None` for an unknown name.
 pub type LoadNamed<'a> = dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>> + 'a;
 
-/// A plan of runs in a folder.
+/// A plan of runs whose results are stored in one folder.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The runs that must be executed.
+    /// Runs that the command must execute.
     pub jobs: Vec<Job>,
     /// Labels of the compared variants, the baseline first; empty without a comparison.
     pub policies: Vec<String>,
@@ -49,7 +49,7 @@ impl Plan {
     }
 }
 
-/// Destination of the results of a plan.
+/// Destination folder for the results of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a> {
     /// Folder that receives the results of the plan.
@@ -59,8 +59,8 @@ pub struct Destination<'a> {
     pub replace: bool,
 }
 
-/// Plans runs of the scenario's policy with its seed and the following seeds.
-/// A single run is stored in the folder itself. Several runs are stored in `seed-<n>` below it.
+/// Plans runs of the scenario's policy with its seed and the following seeds. A single run is
+/// stored in the folder itself. Several runs are stored in the subfolders `seed-<n>`.
 ///
 /// # Errors
 /// If the scenario does not load, or the folder contains other files.
@@ -87,14 +87,14 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
     Ok(Plan { jobs, policies: Vec::new(), reused, left_out: Vec::new(), failed: Vec::new() })
 }
 
-/// Plans a comparison of variants on the same traffic, paired by seed,
-/// in `<variant>/seed-<n>` below the folder.
+/// Plans a comparison of variants on the same traffic, paired by seed, in the subfolders
+/// `<variant>/seed-<n>`.
 ///
 /// The scenario's policy keeps its parameters from the scenario,
 /// and all other policies have their defaults. Then the changes of the variant are applied.
 ///
-/// # Errors
-/// If no variant can run, two variants have one name, or the folder contains other files.
+/// # Errors If no variant can run, two variants have one name, or the folder contains files that no
+/// comparison writes.
 pub fn plan_compare(
     load: &Load<'_>,
     choices: &[PolicySelection],
@@ -130,7 +130,7 @@ pub fn plan_compare(
     }
     if jobs.is_empty() && !failed.is_empty() {
         let (_, why) = failed.swap_remove(0);
-        // No other reference to the new error exists.
+        // The `Arc` of the error was just created, so no other reference to the error exists.
         return Err(Arc::into_inner(why).expect("it was just made"));
     }
     let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
@@ -242,8 +242,8 @@ pub fn prepare_group(
     group::check(to.out, Layout::Policies, jobs, to.replace, known)?.prepare()
 }
 
-/// Returns the scenario's seed and the following seeds.
-/// `others` is the number of variants × points.
+/// Returns the scenario's seed and the following seeds. For each seed, the plan has `others` runs:
+/// variants × points.
 ///
 /// # Errors
 /// If the plan has more seeds or runs than one command may plan, or exceeds memory.

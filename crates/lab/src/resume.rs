@@ -28,8 +28,8 @@ pub fn custom_code() -> Option<SystemTime> {
     *CUSTOM_CODE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the result of `job` exists. It must be an undamaged run of the job's scenario,
-/// by this version of the program, with the job's caveats.
+/// Whether the folder of `job` has the job's result. The result must be an undamaged run of the
+/// job's scenario, by this version of the program, with the job's caveats.
 #[must_use]
 pub fn is_finished(job: &Job) -> bool {
     let unhurt = |run: &RunResult| run.damage().is_ok_and(|faults| faults.is_empty());

@@ -93,8 +93,8 @@ pub(crate) fn reject_duplicates(variants: &[Variant]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Returns a caveat if a variant changes the network or the traffic.
-/// Such a variant does not get equal arrivals with equal seeds.
+/// Returns a caveat if a variant changes the network or the traffic. With equal seeds, the arrivals
+/// of this variant differ from the arrivals of the baseline.
 pub(crate) fn other_traffic(
     (baseline, first): (&Variant, &Scenario),
     (variant, changed): (&Variant, &Scenario),

@@ -1,4 +1,4 @@
-//! Runs that their caller advances, changes and copies.
+//! Runs that the caller advances step by step, changes and copies.
 
 use crate::header::header;
 use crate::memory::{fits_into, memory_budget};
@@ -19,7 +19,7 @@ pub struct SteppedRun {
     loaded: Loaded,
     simulation: Simulation,
     rows: RowLog,
-    /// Changes by the caller, each as one line.
+    /// Changes of the run by the caller, one line of text per change.
     changes: Vec<String>,
     started: (Instant, ProcessTime),
 }
@@ -31,7 +31,7 @@ impl std::fmt::Debug for SteppedRun {
 }
 
 impl SteppedRun {
-    /// Builds the network of a scenario.
+    /// Creates a run: builds the network of the scenario.
     ///
     /// # Errors
     /// If the scenario cannot run or does not fit in memory.
@@ -42,13 +42,13 @@ impl SteppedRun {
         Ok(Self { loaded, simulation, rows: RowLog::default(), changes: Vec::new(), started })
     }
 
-    /// The simulation, to be inspected.
+    /// Returns the simulation for inspection by the caller.
     #[must_use]
     pub const fn simulation(&self) -> &Simulation {
         &self.simulation
     }
 
-    /// The scenario that the run began with.
+    /// Returns the scenario with which the run began.
     #[must_use]
     pub const fn loaded(&self) -> &Loaded {
         &self.loaded
@@ -74,7 +74,7 @@ impl SteppedRun {
         Ok(self.simulation.step(count, &mut self.rows, go_on)?)
     }
 
-    /// A copy with the same future: [`Simulation::fork`].
+    /// Returns a copy of the run that continues equally: [`Simulation::fork`].
     ///
     /// # Errors
     /// If a custom part cannot be copied.
@@ -113,7 +113,7 @@ impl SteppedRun {
         Ok(())
     }
 
-    /// Starts a flow now: [`Simulation::start_flow_now`].
+    /// Starts a flow at the present simulated time: [`Simulation::start_flow_now`].
     ///
     /// # Errors
     /// If the flow is invalid.

@@ -48,10 +48,10 @@ struct Point {
     folder: String,
 }
 
-/// Definition of a sweep.
+/// Definition of a sweep: varied keys, policies, seeds and folder.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
-    /// Name of the scenario's file, for readers.
+    /// Name of the scenario's file, as shown to readers.
     pub scenario_file: String,
     /// Keys of the grid with their values; the last key varies fastest.
     pub vary: Vec<Vary>,
@@ -67,12 +67,13 @@ pub struct SweepRequest {
     pub replace: bool,
 }
 
-/// A planned sweep, ready to start or resume.
+/// A planned sweep whose missing runs can be executed.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
-    /// The missing runs. They may be executed in any order and on any machine, and some may fail.
+    /// The missing runs of the sweep. A caller may execute them in any order and on any machine,
+    /// and some runs may fail.
     pub jobs: Vec<Job>,
-    /// Number of runs that the sweep reuses.
+    /// Number of finished runs that the sweep reuses.
     pub reused: usize,
     /// Points of the grid that cannot run, with the reason.
     pub failed: Vec<String>,
@@ -85,9 +86,8 @@ pub struct SweepPlan {
 impl SweepPlan {
     /// Plans the sweep, and marks the folder as the folder of a sweep.
     ///
-    /// # Errors
-    /// If the scenario loads at no point, or two points are equal. Also if the folder contains
-    /// files other than those of a sweep, or a point has runs of other content.
+    /// # Errors If the scenario loads at no point, or two points are equal. Also if the folder
+    /// contains files that no sweep writes, or a point has runs of other content.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
         let grid = grid_size(&request.vary);
@@ -141,8 +141,8 @@ impl SweepPlan {
             }
             start = end;
         }
-        // Write this file first, so that it marks the folder as a sweep's even
-        // if the command is killed.
+        // Write the description of the sweep first. So the folder is marked as the folder of a
+        // sweep even if the command is killed.
         write_sealed(&request.out, &[(SWEEP_FILE, description(&request))], None)?;
         for point in checked {
             point.prepare()?;
@@ -154,7 +154,7 @@ impl SweepPlan {
         Ok(Self { jobs, reused, failed, request, name: first.scenario.name, points, policies })
     }
 
-    /// Folder with the results of the sweep.
+    /// Path of the folder with the results of the sweep.
     #[must_use]
     pub fn out(&self) -> &Path {
         &self.request.out
@@ -186,7 +186,7 @@ impl SweepPlan {
     }
 }
 
-/// Results of a sweep.
+/// Results of a sweep as text and as JSON.
 #[derive(Clone, Debug)]
 pub struct SweepOutcome {
     /// Findings, headline metrics and caveats as text, for a terminal.
@@ -270,7 +270,8 @@ fn points(vary: &[Vary]) -> Result<Vec<Point>, PlanError> {
     Ok(points)
 }
 
-/// Rejects a key that both the grid and a variant set, because the variant's name would be wrong.
+/// Rejects a key that both the grid and a variant set, because the value in the variant's name
+/// would be wrong.
 fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError> {
     let within =
         |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -287,7 +288,8 @@ fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError
     Ok(())
 }
 
-/// Shortens a key to its last two parts: `workload.web_search.load` becomes `web_search.load`.
+/// Shortens a dotted key to its last two parts: `workload.web_search.load` becomes
+/// `web_search.load`.
 fn short(key: &str) -> &str {
     key.match_indices('.').rev().nth(1).map_or(key, |(at, _)| &key[at + 1..])
 }
@@ -308,7 +310,7 @@ fn key_label(key: &str) -> String {
     }
 }
 
-/// Labels of the varied keys in charts. If two labels would be equal, they are the full keys.
+/// Labels of the varied keys in charts. If two labels would be equal, the labels are the full keys.
 fn spoken(vary: &[Vary]) -> Vec<String> {
     let all: Vec<String> = vary.iter().map(|vary| key_label(&vary.key)).collect();
     let twice = |name: &String| all.iter().filter(|other| *other == name).count() > 1;

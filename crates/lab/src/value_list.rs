@@ -4,7 +4,7 @@ use bufferlab_scenario::between_commas;
 
 /// Splits a text such as `0.2,0.4`, `["1 MB", "2 MB"]` or `dt(alpha=0.5),abm` into values in the
 /// syntax of a scenario. The text is a TOML list or is separated by commas. Commas in brackets
-/// separate parameters and do not split. A leading or trailing comma gives an empty value.
+/// separate parameters, not values. A leading or trailing comma gives an empty value.
 #[must_use]
 pub fn split_values(text: &str) -> Vec<String> {
     if let Ok(table) = toml::from_str::<toml::Table>(&format!("values = {text}"))

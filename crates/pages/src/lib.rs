@@ -28,13 +28,14 @@ const FOLDER: &str = "target/pages";
 /// Separator between the fields of a stored text, a character that no page contains.
 const SEPARATOR: &str = "\u{1}";
 
-/// Path of the root of the repository.
+/// Path of the repository's root folder.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns `page` with `block` between two markers; `None` if the page lacks a marker.
+/// Returns `page` with `block` as the text between the markers `begin` and `end`; `None` if the
+/// page lacks a marker.
 #[must_use]
 pub fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<String> {
     let (before, rest) = page.split_once(begin)?;
@@ -71,7 +72,7 @@ fn wrap_line(text: &mut String, line: &str) {
     text.push_str(&line[..indent]);
     for (index, word) in words(start.trim_end()).into_iter().enumerate() {
         let length = word.chars().count();
-        // At the start of a line, such a word would begin a list or a heading.
+        // At the start of a line, a word such as `*` or `1.` would begin a list or a heading.
         let starts_block = matches!(word, "*" | "-" | "+" | "1.") || word.starts_with('#');
         if index > 0 && columns + 1 + length > COLUMNS_MAX && !starts_block {
             text.push('\n');
@@ -107,7 +108,7 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 impl Pending {
-    /// Returns the whole page with the fresh text.
+    /// Returns the text of the whole page after the update.
     ///
     /// # Errors
     /// If the page cannot be read or lacks a marker.
@@ -158,8 +159,8 @@ impl Pending {
         format!("{}: {what}", self.path)
     }
 
-    /// Stores the fresh text until it is applied.
-    /// Every block has a separate file, because tests of one page run in parallel.
+    /// Stores the fresh text for `cargo xtask generate`. Every block has a separate file, because
+    /// tests of one page run in parallel.
     fn leave(&self, root: &Path) -> io::Result<()> {
         let (begin, end) = self.markers.as_ref().map_or(("", ""), |(begin, end)| (begin, end));
         let name: String = format!("{}{begin}", self.path)
@@ -247,7 +248,7 @@ mod tests {
         let error = x.check(root).expect_err("it is stale");
         assert!(error.starts_with("page.md:1 is stale; hint: cargo xtask generate pages\n"), "{error}");
         y.check(root).expect_err("it is stale");
-        // A check does not change the page.
+        // A failed check does not change the page.
         assert_eq!(fs::read_to_string(&page).expect("readable"), "a <x>old</x> b\n<y>old</y> c");
         let taken = take(root).expect("readable");
         assert_eq!(taken, [x.clone(), y]);

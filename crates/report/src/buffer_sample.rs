@@ -90,12 +90,12 @@ pub struct PriorityOccupancy {
     pub switch: String,
     /// Priority of the queues in the sampled switch.
     pub priority: u8,
-    /// Distribution of the occupancy over the samples.
+    /// Distribution of the priority's buffer occupancy over the samples of the run (%).
     pub percent: Distribution,
 }
 
-/// Computes the occupancy by priority. The result is empty unless at least two priorities store
-/// packets: a single priority equals the switch's occupancy.
+/// Computes the buffer occupancy of every priority. The result is empty unless at least two
+/// priorities store packets. The occupancy of a single priority equals the switch's occupancy.
 pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, ReportError> {
     let mut samples = 0;
     let mut held: BTreeMap<(u32, u8), Vec<f64>> = BTreeMap::new();
@@ -110,7 +110,7 @@ pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, 
     }
     let names = &result.manifest().names.switches;
     let described = held.into_iter().filter_map(|((switch, priority), mut percents)| {
-        // A priority without a row stores no packets.
+        // A priority without an entry in a sample stores no packets, so its occupancy is 0 %.
         percents.resize(samples, 0.0);
         let percent = Distribution::of(&mut percents)?;
         Some(PriorityOccupancy { switch: names[switch as usize].clone(), priority, percent })
@@ -167,7 +167,8 @@ mod tests {
                 (40, 300, &[(1, 100), (3, 150), (3, 50)]),
                 // The samples omit one queue: the priority of the other 100 bytes is unknown.
                 (80, 900, &[(3, 800)]),
-                // The last sample is after the arrival phase.
+                // The last sample is taken after the arrival phase, so the statistics omit this
+                // sample.
                 (100, 700, &[(3, 700)]),
             ],
         );

@@ -68,7 +68,7 @@ impl BurstBin {
         self.lossless as f64 / self.bursts as f64
     }
 
-    /// Returns all bins, without bursts.
+    /// Returns the bins of burst lengths, with zero bursts in every bin.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..BINS as u64).map(|at| Self {
             from_ns: at * BIN_NS,
@@ -161,7 +161,7 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    /// Adds a flow of the class, if it is open-loop.
+    /// Adds an open-loop flow as a burst of its class, and ignores a flow with congestion control.
     pub(crate) fn add(&mut self, row: &FlowRow) {
         let Some(length_ns) = row.sending_ns else { return };
         self.sent_packets += row.sent_packets;
@@ -221,7 +221,8 @@ fn best_cut(sorted: &[(u64, bool)]) -> u64 {
 /// Number of packets by the upper edge of their delay (ns), ascending, for every class.
 pub(crate) type DelaySamples = Vec<(String, Vec<(u64, u64)>)>;
 
-/// Queueing delays by class, over all queues; empty if the run did not measure them.
+/// Computes the queueing delays by class, over all queues. The results are empty if the run did not
+/// measure delays.
 pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySamples), ReportError> {
     let mut classes: BTreeMap<u16, (BTreeMap<u64, u64>, u128)> = BTreeMap::new();
     result.visit(|row: DelayRow| {
@@ -258,7 +259,7 @@ pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySample
     Ok((groups, samples))
 }
 
-/// Returns the switches' ports with offered traffic.
+/// Returns the switch ports for which packets arrived in the arrival phase.
 pub(crate) fn ports(result: &RunResult) -> Result<Vec<PortShare>, ReportError> {
     let seconds = result.manifest().duration_ns as f64 * 1e-9;
     let mut ports = Vec::new();

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// Minimum number of queries in a run for a reliable mean.
 pub const QUERIES_WANTED: u64 = 100;
 
-/// Percentiles that reports show.
+/// Percentiles that reports show; caveats check each for enough samples.
 const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P99_9];
 
 /// A reason to doubt a result. Reports show caveats before any number.
@@ -29,7 +29,8 @@ pub enum Caveat {
         /// Policies of the runs with lost lossless packets.
         policies: Vec<String>,
     },
-    /// The end of the run cut off some flows. Such flows are slow, and no percentile includes them.
+    /// The end of the run cut off some flows. Unfinished flows are slow, and no percentile includes
+    /// them.
     UnfinishedFlows {
         /// Number of unfinished flows in all runs.
         unfinished: u64,
@@ -44,13 +45,13 @@ pub enum Caveat {
     UnfinishedSchedule {
         /// Name of the schedule for sentences, from its workload.
         schedule: String,
-        /// Nodes in progress, in all runs.
+        /// Number of the schedule's nodes that were in progress when the runs ended, over all runs.
         unfinished: u64,
         /// The node in progress that waited longest, in the first affected run.
         first: StuckNode,
         /// The drain time of the scenario (ns).
         drain_ns: u64,
-        /// Affected policies.
+        /// Policies of the runs with an incomplete schedule.
         policies: Vec<String>,
     },
     /// Switches waited for each other in a cycle of pauses when a run ended.
@@ -59,7 +60,7 @@ pub enum Caveat {
         policies: Vec<String>,
         /// Number of runs with a deadlock.
         runs: u64,
-        /// The first deadlock of the runs.
+        /// The deadlock of the first run that has one.
         first: Deadlock,
     },
     /// The comparison has only one seed, so no interval can be computed.
@@ -68,7 +69,7 @@ pub enum Caveat {
     UnevenSeeds {
         /// Label of the policy that lacks seeds.
         policy: String,
-        /// Seeds that the policy lacks.
+        /// Seeds that other policies have and this policy lacks.
         missing: Vec<u64>,
     },
     /// The folder lacks planned runs, or has incomplete ones.
@@ -90,7 +91,7 @@ pub enum Caveat {
         /// Values of the property in the compared runs.
         values: Vec<String>,
     },
-    /// A percentile (and every higher percentile) has fewer than ten samples beyond it.
+    /// A percentile, and every higher percentile, has fewer than ten samples above its value.
     TooFewSamples {
         /// The lowest percentile with too few samples.
         percentile: Percentile,
@@ -102,7 +103,7 @@ pub enum Caveat {
     FewQueries {
         /// Traffic class of the queries.
         class: String,
-        /// Number of queries in the smallest run.
+        /// Number of queries in the run with the fewest queries.
         queries: u64,
     },
     /// A caveat that the run's driver recorded.
@@ -243,7 +244,8 @@ fn unfinished_schedule(schedule: &str, unfinished: u64, first: &StuckNode, polic
     )
 }
 
-/// Lists the percentiles with too few samples, and the number that they need.
+/// Formats the percentiles with too few samples, and the number of samples that each percentile
+/// needs.
 fn too_few_samples(percentile: Percentile, groups: &[(String, u64)]) -> String {
     let wanted = PERCENTILES.iter().filter(|other| **other >= percentile);
     let needs: Vec<_> =
@@ -287,9 +289,9 @@ pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 /// Largest number of caveats of one kind that are listed separately.
 const SHOWN_OF_A_KIND: usize = 3;
 
-/// Returns the caveats that drivers wrote into their runs. If only some runs have a caveat, its
-/// sentence names these runs, unless the text already names them. If many caveats differ only in
-/// their numbers, the first few are shown.
+/// Returns the caveats that drivers wrote into their runs. If only some runs have a caveat, the
+/// caveat's sentence names these runs, unless the driver's text already names them. If many caveats
+/// have the same id, only the first few caveats are shown.
 fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut noted: Vec<(&RunCaveat, Vec<(&str, u64)>)> = Vec::new();
     for (label, run) in runs {
@@ -335,7 +337,8 @@ fn mentions(sentence: &str, name: &str) -> bool {
     })
 }
 
-/// Lists names of runs, such as `dt; abm, seed 2`. A label without a seed means all of its seeds.
+/// Lists names of runs, such as `dt; abm, seed 2`. A label without a seed stands for the runs of
+/// all seeds of this label.
 fn names(sayers: &[(&str, u64)], runs: &[(&str, &crate::RunSummary)]) -> String {
     let mut labels: Vec<&str> = sayers.iter().map(|(label, _)| *label).collect();
     labels.dedup();
@@ -479,8 +482,8 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .map(|(class, queries)| Caveat::FewQueries { class: class.clone(), queries: *queries })
         .collect();
     groups.extend(queries.into_iter().map(|(class, count)| (format::queries_of(&class), count)));
-    // A group is listed with the lowest percentile for which it has too few samples. The groups
-    // with the fewest samples come first.
+    // A group of samples is listed with the lowest percentile for which the group has too few
+    // samples. The groups with the fewest samples come first.
     let lowest = |samples: u64| PERCENTILES.into_iter().find(|p| samples < p.samples_needed());
     for percentile in PERCENTILES {
         let concerned: Vec<_> =

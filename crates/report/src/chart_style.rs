@@ -1,10 +1,10 @@
 //! Colours of pages and rules of charts, as data. Pages use CSS variables. A chart in a separate
 //! file contains the colours themselves.
 
-/// Number of series styles in the style sheet.
+/// Number of styles for the series of a chart in the style sheet.
 pub(crate) const STYLES: usize = 8;
 
-/// Purpose of a chart in a separate file.
+/// Purpose of a chart in a separate file: a screen or a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureStyle {
     /// Style for screens: light colours, caption above the chart, 640 pixels wide.
@@ -70,9 +70,9 @@ const SERIES: [(&str, &str); 12] = [
     ("other", "soft"),
 ];
 
-/// A rule of the charts' style.
+/// A CSS rule of the style sheet for charts.
 enum Rule {
-    /// A rule that applies to every chart.
+    /// A CSS rule that applies to every chart.
     Chart(&'static str),
     /// A rule for elements in the colour of their series: `{of}` is the parent, `{c}` the colour.
     Series(&'static str),

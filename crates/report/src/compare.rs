@@ -24,13 +24,13 @@ pub struct Comparison {
 /// Values of one metric for every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// The metric of the row.
+    /// The compared metric.
     pub metric: Metric,
     /// Cells of the metric: one per policy, in the order of [`Comparison::policies`].
     pub cells: Vec<Cell>,
 }
 
-/// Values of one metric of one policy.
+/// Values of one metric for one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
     /// Label of the policy that has the values.
@@ -45,7 +45,7 @@ pub struct Cell {
 }
 
 impl Comparison {
-    /// Returns the comparison with other labels, in the order of the policies.
+    /// Returns the comparison with `labels` in place of the policies' labels.
     ///
     /// # Panics
     /// If there are fewer labels than policies.
@@ -120,15 +120,16 @@ impl Comparison {
     }
 }
 
-/// Returns the queue that was nearest to a pause in any of `runs`; `None` if a run has no such
-/// queue.
+/// Returns the queue that was nearest to a pause in any of `runs`; `None` if one of the runs
+/// recorded no such queue.
 fn nearest_pause(runs: &[(&str, &RunSummary)]) -> Option<QueueNearPause> {
     let all: Option<Vec<_>> = runs.iter().map(|(_, run)| run.nearest_pause.as_ref()).collect();
     let share = |queue: &QueueNearPause| queue.held_bytes as f64 / queue.threshold_bytes.max(1) as f64;
     all?.into_iter().max_by(|a, b| share(a).total_cmp(&share(b))).cloned()
 }
 
-/// Computes the change of `values` against `baseline`, over the seeds with both values.
+/// Computes the relative change of `values` against `baseline`, over the seeds with a value in both
+/// lists.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Change> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     Change::from_pairs(&pairs)

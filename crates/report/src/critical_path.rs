@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct CriticalPath {
     /// Number of the schedule in the run, from 0.
     pub schedule: u32,
-    /// Number of the execution, from 0.
+    /// Number of the schedule's execution, from 0.
     pub iteration: u32,
     /// Nodes of the path, the first one first.
     pub steps: Vec<CriticalStep>,
@@ -27,27 +27,27 @@ pub struct CriticalPath {
 pub struct CriticalStep {
     /// Number of the node in its schedule.
     pub node: u32,
-    /// `transfer` or `compute`.
+    /// Kind of the node: `transfer` or `compute`.
     pub kind: &'static str,
-    /// Rank that sends or computes.
+    /// Rank that sends the transfer or computes.
     pub rank: u32,
-    /// Rank that receives.
+    /// Rank that receives the transfer; `None` for a computation.
     pub peer_rank: Option<u32>,
     /// Hosts that send and receive, of a transfer that passes the simulated network.
     pub hosts: Option<(String, String)>,
     /// Event that the node waited for: `start`, `node`, `processor` or `scale-up`.
     pub waited_for: &'static str,
-    /// Node that caused the event.
+    /// Number of the node whose end the step waited for; `None` if the step waited for no node.
     pub after_node: Option<u32>,
-    /// Time of the event (ns).
+    /// Time at which the node starts (ns).
     pub start_ns: f64,
-    /// End of the node (ns).
+    /// Time at which the node ends (ns).
     pub end_ns: f64,
     /// Part of the iteration that the node accounts for (ns).
     pub critical_ns: f64,
     /// Queue with packets of the transfer for the longest time.
     pub queue: Option<QueueTime>,
-    /// First pause or loss during the transfer.
+    /// First pause or packet loss during the transfer.
     pub first: Option<FirstEvent>,
 }
 
@@ -56,7 +56,7 @@ pub struct CriticalStep {
 pub struct QueueTime {
     /// Name of the queue's switch.
     pub switch: String,
-    /// Port of the queue.
+    /// Egress port of the queue.
     pub port: u16,
     /// Priority of the queue.
     pub priority: u8,
@@ -64,12 +64,12 @@ pub struct QueueTime {
     pub busy_ns: f64,
 }
 
-/// First pause or loss of a transfer.
+/// First pause or packet loss of a transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FirstEvent {
-    /// Time of the event (ns).
+    /// Time of the pause or loss (ns).
     pub time_ns: f64,
-    /// Description of the event.
+    /// Description of the pause or loss.
     pub what: String,
 }
 
@@ -102,7 +102,7 @@ pub fn critical_paths_schema() -> Schema {
     schema_for!(CriticalPathsFile<'_>)
 }
 
-/// Records of the packets of one flow.
+/// Queueing times, first loss and switches of the packets of one flow.
 #[derive(Clone, Debug, Default)]
 struct FlowTrace {
     /// Times (from, to) of packets in queues (switch, port, priority), in picoseconds.
@@ -111,7 +111,7 @@ struct FlowTrace {
     switches: BTreeSet<u32>,
 }
 
-/// Whether a sender was paused during a step.
+/// Whether a pause overlaps the time of a step of the critical path.
 fn overlaps(pause: &PauseSpanRow, step: &PathRow) -> bool {
     let end = pause.end_ns.map_or(u64::MAX, |end| end.saturating_mul(1_000));
     pause.start_ns.saturating_mul(1_000) < step.end_ps && end > step.start_ps
@@ -136,14 +136,14 @@ impl PathTracer {
         Self { path, flows, names, hosts: BTreeMap::new(), pauses: Vec::new(), has_packets: false }
     }
 
-    /// Adds a flow of the run.
+    /// Records the hosts of a flow if the critical path contains the flow.
     pub fn flow(&mut self, row: &FlowRow) {
         if self.flows.contains_key(&row.flow_id) {
             self.hosts.insert(row.flow_id, (row.src_host, row.dst_host));
         }
     }
 
-    /// Adds a pause of the run.
+    /// Records a pause that overlaps a step of the critical path.
     pub fn pause(&mut self, row: &PauseSpanRow) {
         if self.path.iter().any(|step| overlaps(row, step)) {
             self.pauses.push(row.clone());
@@ -153,7 +153,7 @@ impl PathTracer {
     /// Adds an event of a packet of the run.
     pub fn packet(&mut self, row: &PacketRow) {
         self.has_packets = true;
-        // ACKs travel against the transfer.
+        // ACKs travel in the direction opposite to the transfer, so their events are ignored.
         if row.kind.is_some_and(|kind| kind != "data") {
             return;
         }
@@ -175,7 +175,7 @@ impl PathTracer {
         }
     }
 
-    /// Answers with the critical path; `None` without a step.
+    /// Returns the critical path; `None` if the path has no step.
     #[must_use]
     pub fn finish(mut self) -> Option<CriticalPath> {
         let first = self.path.first()?;
@@ -236,7 +236,8 @@ impl PathTracer {
         };
         let pause = self.pauses.iter().filter(on_path).min_by_key(|pause| pause.start_ns);
         let pause = pause.map(|pause| {
-            // A pause may begin before the transfer.
+            // A pause may begin before the transfer starts; the time shown is then the transfer's
+            // start.
             let time = pause.start_ns.saturating_mul(1_000).max(row.start_ps);
             (time, format!("pause of {} by {}", pause.paused, pause.by))
         });
@@ -245,7 +246,7 @@ impl PathTracer {
     }
 }
 
-/// Total length of the union of intervals.
+/// Returns the total length of the union of time intervals (start, end).
 pub(crate) fn union(intervals: &mut [(u64, u64)]) -> u64 {
     intervals.sort_unstable();
     let (mut total, mut until) = (0, 0);
@@ -315,7 +316,7 @@ impl CriticalStep {
         }
     }
 
-    /// Event that the node waited for, such as `node 17` or `processor, node 17`.
+    /// Describes the event that the node waited for, such as `node 17` or `processor, node 17`.
     #[must_use]
     pub fn waited(&self) -> String {
         match self.after_node {
@@ -327,7 +328,7 @@ impl CriticalStep {
 }
 
 impl CriticalPath {
-    /// Time of the path (ns).
+    /// Length of the critical path (ns).
     #[must_use]
     pub fn time_ns(&self) -> f64 {
         self.steps.iter().map(|step| step.critical_ns).sum()
@@ -352,7 +353,7 @@ impl CriticalPath {
             time(sum(NodeKind::Compute.name()))
         )];
         let longest = |a: &&CriticalStep, b: &&CriticalStep| a.critical_ns.total_cmp(&b.critical_ns);
-        // Of equal transfers, the first one is named.
+        // If several transfers are equally long, the sentence names the first of them.
         let step = self.steps.iter().rev().filter(|step| step.kind == transfer).max_by(longest);
         if let Some(step) = step {
             let mut text = format!(
@@ -488,7 +489,8 @@ mod tests {
     #[test]
     fn the_queue_counts_the_union_of_the_stays_of_the_flow() {
         let mut tracer = tracer();
-        // Two stays overlap by 1 us, one begins before the transfer, one is of another flow.
+        // Two of the flow's stays in the queue overlap by 1 us, and one begins before the transfer.
+        // The fourth stay belongs to another flow.
         for (flow, time, stored) in [(3, 2, 4), (3, 5, 2), (3, 6, 2), (9, 9, 9)] {
             tracer.packet(&packet(PacketEvent::Departed, flow, time * 1_000_000, stored * 1_000_000));
         }

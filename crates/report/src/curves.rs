@@ -30,7 +30,7 @@ pub struct CurveAxis {
     pub names: Vec<(f64, String)>,
 }
 
-/// A line of a curve chart.
+/// A line of a chart, with its points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveLine {
     /// Name of the line in the legend.
@@ -65,7 +65,7 @@ impl CurveLine {
 pub struct CurveMark {
     /// Name of the line that the mark belongs to.
     pub line: String,
-    /// Horizontal value of the mark.
+    /// Horizontal position of the reference value.
     pub x: f64,
     /// Vertical value of the mark. A logarithmic axis omits values at or below zero.
     pub y: f64,
@@ -75,7 +75,7 @@ pub struct CurveMark {
     pub note: String,
 }
 
-/// A chart of a page.
+/// A line chart on a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurvePanel {
     /// Caption of the chart.
@@ -105,7 +105,7 @@ pub struct PageTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A page of curve charts and tables.
+/// A page of line charts and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurvesPage {
     /// Heading of the page.
@@ -116,19 +116,19 @@ pub struct CurvesPage {
     pub judgement: Option<&'static str>,
     /// Description of the page's content, below the findings; one paragraph per element.
     pub about: Vec<String>,
-    /// Facts about the runs, as name and value.
+    /// Facts about the runs of the page, each as a name and a value.
     pub facts: Vec<(String, String)>,
     /// Caveats of the page, each with the affected points; the text is empty if all
     /// points are affected.
     pub caveats: Vec<(CaveatRecord, String)>,
-    /// Links to related pages: path and name.
+    /// Links to related pages, each with the path and the name of the page.
     pub links: Vec<(String, String)>,
     /// Interactive explorer of the page, for readers with JavaScript.
     pub explorer: Option<Explorer>,
     /// Whether the explorer is above the charts instead of at the end, for charts that show only an
     /// extract of the results.
     pub explorer_first: bool,
-    /// Charts of the page.
+    /// Line charts of the page.
     pub panels: Vec<CurvePanel>,
     /// Heat maps of the page, below the charts.
     pub heat_maps: Vec<HeatMap>,
@@ -164,7 +164,7 @@ impl CurvesPage {
             }
             div.charts {
                 @for (panel, piece) in self.panels.iter().flat_map(|panel| pieces(panel).into_iter().map(move |piece| (panel, piece))) {
-                    // Charts with equal captions get a heading that distinguishes them.
+                    // Charts with equal captions get a heading that distinguishes the charts.
                     @let above = self.panels.iter().filter(|other| other.title == panel.title).count() > 1;
                     div {
                         @if above && !piece.note.is_empty() { p.soft.above { (piece.note) } }
@@ -216,8 +216,8 @@ pub fn curve_svg(panel: &CurvePanel) -> String {
     chart(panel).file(&legend_entries(panel), &panel.note)
 }
 
-/// Draws a chart as a PNG image, 1,280 pixels wide. It uses the program's bundled fonts, so every
-/// machine draws identical bytes.
+/// Draws a chart as a PNG image, 1,280 pixels wide. The function uses the program's bundled fonts,
+/// so every machine draws identical bytes.
 ///
 /// # Errors
 /// If a text contains characters that cannot be drawn, such as control characters.
@@ -253,7 +253,7 @@ fn legend_entries(panel: &CurvePanel) -> Vec<(String, Mark, String)> {
     entries
 }
 
-/// Returns the marks that the axes can show.
+/// Returns the reference values that the chart's axes can show.
 fn marks(panel: &CurvePanel) -> impl Iterator<Item = &CurveMark> {
     panel.marks.iter().filter(|mark| mark.y > 0.0 || panel.y.scale == CurveScale::Linear)
 }
@@ -273,8 +273,8 @@ fn tick(value: f64) -> String {
     if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Splits a panel with more lines than styles into small multiples. Each of them has the first
-/// line, for comparison, and the remaining styles draw other lines.
+/// Splits a chart with more lines than styles into several small charts. Each small chart has the
+/// first line for comparison, and draws a part of the other lines in the remaining styles.
 fn pieces(panel: &CurvePanel) -> Vec<CurvePanel> {
     let Some((first, others)) =
         panel.lines.split_first().filter(|_| panel.lines.len() > crate::chart_style::STYLES)

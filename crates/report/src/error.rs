@@ -16,7 +16,7 @@ pub enum ReportError {
     NoRuns {
         /// Path of the folder of results.
         path: PathBuf,
-        /// Subfolders that a report can be made of, such as the points of a sweep.
+        /// Subfolders with runs for a report, such as the points of a sweep.
         below: Vec<PathBuf>,
     },
     /// Runs of the folder differ in more than seed and policy, so their mean is meaningless.
@@ -24,13 +24,13 @@ pub enum ReportError {
     Mixed {
         /// Path of the folder of results.
         path: PathBuf,
-        /// Two runs of the folder, and the difference between them.
+        /// Two runs of the folder that cannot be in one report, and the difference between them.
         mixture: Mixture,
     },
     /// A file of the report cannot be written, or the folder cannot be read.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// Verb of the failed action: read, write, …
+        /// Verb of the failed file operation: read, write, …
         action: &'static str,
         /// Path of the inaccessible file or folder.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum ReportError {
     Encode {
         /// Path of the file that cannot be written.
         path: PathBuf,
-        /// Description of the problem with the encoding.
+        /// Description of the encoder's error.
         problem: String,
     },
     /// A chart cannot be drawn as a PNG picture.
@@ -50,7 +50,7 @@ pub enum ReportError {
     Picture {
         /// Title of the chart that cannot be drawn.
         title: String,
-        /// Description of the problem with the drawing.
+        /// Description of the error in drawing the chart.
         problem: String,
     },
 }

@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("html/explorer.js");
 /// A grid of results: a mean with its interval for every grid point, metric and scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explorer {
-    /// Axes of the grid: the varied parameters.
+    /// Axes of the grid of results: the varied parameters.
     pub axes: Vec<ExplorerAxis>,
     /// Compared schemes; changes are relative to the first scheme.
     pub schemes: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Explorer {
     pub marks: Vec<ExplorerMark>,
 }
 
-/// A reference value from another source (compare [`crate::CurveMark`]).
+/// A reference value from another source, shown as a mark (compare [`crate::CurveMark`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerMark {
     /// Index of the mark's metric in the explorer.
@@ -38,7 +38,7 @@ pub struct ExplorerMark {
     pub scheme: usize,
     /// Index of the mark's grid point, as in the cells.
     pub place: usize,
-    /// The reference value of the mark.
+    /// Reference value that the mark shows.
     pub value: f64,
     /// Legend entry of the mark.
     pub legend: String,
@@ -55,8 +55,8 @@ pub struct ExplorerAxis {
     pub title: String,
     /// Axis values as written in the experiment.
     pub values: Vec<String>,
-    /// Positions of the values on the axis. `None` if the values are not numbers; they are drawn
-    /// at equal distances.
+    /// Positions of the values on the axis. `None` if the values are not numbers; the explorer then
+    /// draws the values at equal distances.
     pub positions: Option<Vec<f64>>,
 }
 
@@ -86,8 +86,8 @@ pub struct ExplorerCell {
 }
 
 impl Serialize for ExplorerCell {
-    /// Writes number of seeds, mean, and half-width of the mean's interval. If there is a change,
-    /// it writes the change and both ends of its interval.
+    /// Writes the number of seeds, the mean and the half-width of the mean's interval. If the cell
+    /// has a change, the change and both ends of its interval follow.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Estimate { seeds, mean, half_width } = self.estimate;
         match self.change {
@@ -100,8 +100,8 @@ impl Serialize for ExplorerCell {
 impl Explorer {
     /// Formats the explorer's HTML, which is hidden until its script finds the numbers.
     pub(crate) fn markup(&self) -> Markup {
-        // The data are only numbers and names, so JSON can represent them. `<` is escaped, because
-        // the character could end the script element.
+        // The explorer's data are only numbers and names, so JSON can represent them. The code
+        // escapes `<`, because this character could end the script element.
         let data = serde_json::to_string(self).unwrap_or_default().replace('<', "\\u003c");
         html! {
             section #explorer.explorer hidden {}
@@ -143,7 +143,7 @@ pub fn positions(values: &[String]) -> Option<(Vec<f64>, String)> {
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_matches('"').trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+_".contains(c))).unwrap_or(text.len());
-    // An exponent such as `e3` is part of the number, the first letter of a unit is not.
+    // An exponent such as `e3` is part of the number, but the first letter of a unit is not.
     let end = match text[end..].strip_prefix(['e', 'E']) {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) => {
             let rest = rest.find(|c: char| !(c.is_ascii_digit() || "+-".contains(c)));

@@ -33,7 +33,7 @@ const COLUMNS: [(&str, &str); 12] = [
 ];
 
 /// Comparison of schemes over seeds, paired by seed, with 95 % intervals. `format_version` is
-/// increased when a field changes its meaning or is removed; new fields do not increase it.
+/// increased when a field changes its meaning or is removed, but not when a field is added.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab comparison")]
 struct ComparisonFile<'a> {
@@ -141,7 +141,7 @@ pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>
     }
     let mut words = words.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
     let mut numbers = numbers.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
-    // The columns are in the order of COLUMNS.
+    // The Parquet columns are in the order of `COLUMNS`.
     let mut arrays: Vec<ArrayRef> = words.by_ref().take(5).collect();
     arrays.push(Arc::new(seeds.finish()));
     arrays.extend(numbers.by_ref().take(2));

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// resolution for print.
 const PRINT: f32 = 6.25;
 
-/// Endings of the file names of a figure.
+/// File name endings of the formats in which a figure is written.
 pub const FIGURE_FILES: [&str; 4] = ["svg", "pdf", "png", "csv"];
 
 /// Names in figures that replace the names in the results: pairs of name and text.

@@ -39,7 +39,7 @@ pub enum SentenceKind {
     Difference,
     /// The sentence states a possible difference, or that no difference is detectable.
     Open,
-    /// The sentence states a fact about these runs only: losses and pauses.
+    /// The sentence states losses or pauses of the compared runs, without a significance test.
     Fact,
 }
 
@@ -86,15 +86,15 @@ impl Judgement {
         self.corrected <= LEVEL
     }
 
-    /// Whether the difference would be significant if it were the only test.
+    /// Whether the difference would be significant without the correction for the number of tests.
     #[must_use]
     pub fn is_hint(&self) -> bool {
         self.chance <= LEVEL
     }
 }
 
-/// Judges every judged metric of every scheme with at least two common seeds. The most
-/// important metric is first.
+/// Tests every judged metric of every scheme that shares at least two seeds with the baseline. The
+/// most important metric is first.
 #[must_use]
 pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     let judged = judged(comparison);
@@ -165,11 +165,11 @@ fn importance(metric: &Metric) -> Option<u8> {
 /// Test of one metric of one scheme against the baseline.
 #[derive(Clone, Copy, Debug)]
 struct Look {
-    /// Index of the metric among the judged metrics.
+    /// Index of the tested metric among the judged metrics.
     metric: usize,
     /// Index of the scheme in the comparison, at least 1.
     policy: usize,
-    /// Mean of the paired differences.
+    /// Mean of the differences between the scheme and the baseline, paired by seed.
     difference: Estimate,
     /// Change against the baseline; `None` if the baseline's mean is zero.
     change: Option<Change>,
@@ -177,7 +177,7 @@ struct Look {
     levels: (f64, f64),
     /// Chance that noise alone gives such differences (p-value).
     chance: f64,
-    /// Chance after the correction for all tests.
+    /// The p-value after the correction for all tests.
     corrected: f64,
 }
 
@@ -196,13 +196,14 @@ impl Look {
         self.change.is_none_or(|change| change.mean.abs() >= TOLD)
     }
 
-    /// Whether both levels are negligible, however they differ.
+    /// Whether the means of the baseline and the scheme are both negligible, whatever their
+    /// difference.
     fn is_minor(&self, metric: &Metric) -> bool {
         metric.unit == Unit::Percent && self.levels.0.max(self.levels.1) < MINOR_PERCENT
     }
 }
 
-/// Tests every pair of a judged metric and a scheme with at least two common seeds.
+/// Tests every judged metric of every scheme that shares at least two seeds with the baseline.
 fn looks(judged: &[&MetricComparison], policies: usize) -> Vec<Look> {
     let mut looks = Vec::new();
     for (metric, row) in judged.iter().enumerate() {
@@ -226,7 +227,7 @@ fn looks(judged: &[&MetricComparison], policies: usize) -> Vec<Look> {
     looks
 }
 
-/// Returns the values of two schemes for their common seeds.
+/// Returns the values of the schemes `of` and `with` for the seeds that both schemes have.
 pub(crate) fn pairs(row: &MetricComparison, of: usize, with: usize) -> Vec<(f64, f64)> {
     let values = row.cells[of].values.iter().zip(&row.cells[with].values);
     values.filter_map(|(a, b)| (*a).zip(*b)).collect()

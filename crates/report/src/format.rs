@@ -1,7 +1,7 @@
 //! Formats numbers and texts for people.
 
-/// Formats a number with three significant digits: `0.0123`, `1.23`, `12.3`, `123`,
-/// `12,345`, `2.1e-7`.
+/// Formats a number with three significant digits: `0.0123`, `1.23`, `12.3`, `123`, `12,345`,
+/// `2.1e-7`.
 #[must_use]
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -19,7 +19,7 @@ pub fn number(value: f64) -> String {
         // The first digit of 0.0999 is in the second decimal place, so the number has 4 decimals.
         let decimals = (2.0 - size.log10().floor()).clamp(0.0, 7.0) as usize;
         let text = format!("{value:.decimals$}");
-        // Rounding may have added a digit: 9.999 is 10.00 with two decimals.
+        // Rounding may have added a digit: 9.999 becomes 10.00 with two decimals.
         if text.len() > decimals + 2 + sign.len() && (1.0..10.0).contains(&size) {
             return format!("{value:.1}");
         }
@@ -102,7 +102,7 @@ pub fn bytes(value: f64) -> String {
     scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
 }
 
-/// Formats a duration in the largest unit in which it is at least 1: `80 us`.
+/// Formats a duration in the largest unit that gives a value of at least 1: `80 us`.
 #[must_use]
 pub fn span_ns(ns: u64) -> String {
     scaled(ns as f64, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
@@ -184,8 +184,8 @@ fn readable_line(line: &str) -> String {
     out + rest
 }
 
-/// Returns the readable form of a number, and the length of the unit behind it that
-/// the form contains.
+/// Returns the readable form of a number, and the length of the unit behind the number that the
+/// readable form includes.
 fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
     let value: u64 = number.parse().ok()?;
     let is_unit = |unit: &str| {
@@ -223,8 +223,8 @@ fn exact_bytes(value: u64) -> String {
     if decimals <= 3 { exact } else { format!("{} B", count(value)) }
 }
 
-/// Appends a text in place of a text of `length` characters. If the old text is aligned at its
-/// right end, the number of blanks before it changes.
+/// Appends `shown` in place of a text of `length` characters. If the replaced text is
+/// right-aligned, the number of blanks in front of it changes.
 fn push_aligned(out: &mut String, shown: &str, length: usize) {
     // At the start of a line, up to this number of blanks are an indentation.
     const INDENT: usize = 4;

@@ -42,11 +42,12 @@ pub fn write_hpcc(result: &RunResult, folder: &Path) -> Result<HpccFiles, Report
     Ok(HpccFiles { flows, pauses })
 }
 
-/// Numbers of the nodes. Imported networks have them in their names, such as `h3` and `s0`.
-/// Otherwise hosts are numbered from 0, then switches.
+/// Numbers of the hosts and switches in HPCC's files. Imported networks contain these numbers in
+/// their node names, such as `h3` and `s0`. Otherwise hosts are numbered from 0, followed by the
+/// switches.
 struct Nodes {
     hosts: Vec<u32>,
-    /// Number of each node, and whether it is a switch.
+    /// Number of each node by its name, and whether the node is a switch.
     by_name: BTreeMap<String, (u32, bool)>,
 }
 

@@ -43,16 +43,16 @@ struct Section {
 /// Width of a section in a row of sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
-    /// The section has the width of its table.
+    /// The section is as wide as its table.
     Table,
     One,
     Two,
-    /// The section fills a whole line.
+    /// The section is as wide as the page.
     Whole,
 }
 
 impl Width {
-    /// CSS class of the section's width.
+    /// CSS class for the width of the section.
     const fn class(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -77,7 +77,7 @@ impl Section {
         Self { id, heading, body }
     }
 
-    /// Creates a section without charts.
+    /// Creates a section of the page without charts.
     const fn text(id: &'static str, heading: &'static str, markup: Markup) -> Self {
         Self::new(id, heading, Body::new(0, markup))
     }
@@ -94,7 +94,8 @@ impl Section {
     }
 }
 
-/// Places sections side by side if there is space; sections with `wide` need the whole row.
+/// Places sections of the page side by side if there is space. If `wide` is set, every section has
+/// a whole row.
 fn grid(sections: &[Section], wide: bool) -> Markup {
     html! {
         @if !sections.is_empty() {
@@ -110,7 +111,7 @@ fn grid(sections: &[Section], wide: bool) -> Markup {
     }
 }
 
-/// Number of thirds in a row of sections.
+/// Number of columns in a row of sections; the narrowest section has one column.
 const LINE: usize = 3;
 
 /// Orders sections so that no row is half empty: a later section moves up into the space before a
@@ -161,7 +162,8 @@ fn page(report: &Report) -> Result<String, ReportError> {
         Some(Section::text("runs", "Runs", runs(report)?)),
     ];
     let rest = rest.into_iter().flatten();
-    // A comparison is shown above; a page of a single policy has only these numbers.
+    // The page of a comparison begins with charts. The page of a single policy begins with tables
+    // of its numbers.
     let parts = if report.comparison.policies.len() > 1 {
         vec![charts, tables, rest.collect()]
     } else {

@@ -1,11 +1,12 @@
-//! Short labels: pages and texts omit the parts that all variants of a comparison share.
+//! Short labels for people: pages and texts omit the parts of a label that all compared variants
+//! share.
 //!
 //! A label such as `dt(alpha=0.5) + buffer=2 MB` has a policy, parameters and changes. Files for
 //! programs keep whole labels.
 
 use bufferlab_document::call::{Assignment, Mistake, call_in, unquoted};
 
-/// Short labels, and the parts that they omit.
+/// Short labels of variants, and the label parts that all variants share.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Short {
     pub(crate) labels: Vec<String>,
@@ -51,8 +52,8 @@ fn common<'a>(all: &[Parts<'a>], list: impl for<'b> Fn(&'b Parts<'a>) -> &'b [&'
     all.first().map(|first| list(first).iter().copied().filter(in_all).collect()).unwrap_or_default()
 }
 
-/// Returns labels for people without their common parts, and these common parts. The labels are
-/// unchanged if they have no common part.
+/// Returns short labels for people, and the label parts that all labels share and the short labels
+/// omit. Without shared parts the labels are unchanged.
 #[must_use]
 pub fn short_labels(labels: &[String]) -> (Vec<String>, Vec<String>) {
     short(labels).map_or_else(|| (labels.to_vec(), Vec::new()), |short| (short.labels, short.common))

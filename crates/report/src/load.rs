@@ -20,12 +20,12 @@ use std::sync::Arc;
 pub const REPORT_FILE: &str = bufferlab_results::REPORT_FILE;
 /// Name of the comparison as JSON, which also stores the order of the policies.
 pub const COMPARISON_JSON: &str = bufferlab_results::COMPARISON_JSON;
-/// Name of the comparison as CSV.
+/// Name of the CSV file with the comparison.
 pub const COMPARISON_CSV: &str = "comparison.csv";
-/// Name of the comparison as Parquet.
+/// Name of the Parquet file with the comparison.
 pub const COMPARISON_PARQUET: &str = "comparison.parquet";
 
-/// A run in a report.
+/// A finished run that the report includes.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Label of the run in the comparison: the variant's label. Runs without a variant have the
@@ -33,7 +33,7 @@ pub struct Run {
     pub label: String,
     /// Results of the run, with their folder.
     pub result: RunResult,
-    /// Summary of the run in numbers.
+    /// Summary of the run: flows, queries, switches, links and pauses.
     pub summary: RunSummary,
     pub(crate) samples: Arc<RunSamples>,
 }
@@ -41,13 +41,13 @@ pub struct Run {
 /// Report on the runs of a folder, with their comparison.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Folder of the report.
+    /// Folder that contains the report's runs.
     pub dir: PathBuf,
     /// Runs of the folder: policies in order, seeds ascending for each policy.
     pub runs: Vec<Run>,
     /// Comparison of the runs; with a single policy, the comparison has means and intervals only.
     pub comparison: Comparison,
-    /// Caveats of the runs; readers see them before any number.
+    /// Caveats on the runs; pages and texts print them before any number.
     pub caveats: Vec<Caveat>,
     /// HTML of another crate for a single run with recorded packets: the window into the buffer.
     pub window: Option<String>,
@@ -245,8 +245,8 @@ impl Report {
         list
     }
 
-    /// Names and values of facts about the runs: seeds, profile, duration, network, version. A page
-    /// about several reports shows them.
+    /// Lists facts about the runs as names and values: seeds, profile, duration, network, version.
+    /// Pages that combine several reports show these facts.
     #[must_use]
     pub fn facts(&self) -> Vec<(String, String)> {
         crate::html::facts(self)
@@ -297,7 +297,7 @@ impl Report {
         Ok(states)
     }
 
-    /// Returns the runs of a policy.
+    /// Returns the runs of one policy.
     pub(crate) fn runs_of<'a>(&'a self, policy: &'a str) -> impl Iterator<Item = &'a Run> {
         self.runs.iter().filter(move |run| run.label == policy)
     }

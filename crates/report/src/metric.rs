@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// Unit of a metric.
+/// Unit of a metric's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -93,7 +93,7 @@ pub struct Metric {
     pub better: Better,
     /// Whether the short table on the terminal shows the metric.
     pub headline: bool,
-    /// Declaration of the metric in the table.
+    /// Declaration of the metric in the table of all metrics.
     #[serde(skip)]
     pub(crate) kind: &'static MetricKind,
     /// Subject of the metric: flows, queries, switches …
@@ -109,24 +109,25 @@ pub struct Metric {
 pub struct MetricValue {
     /// Metric whose value in the run is `value`.
     pub metric: Metric,
-    /// Value of the metric; `None` if it does not exist, for example because no flow finished.
+    /// Value of the metric; `None` if the run has no value, for example because no flow finished.
     pub value: Option<f64>,
 }
 
-// Metrics that findings name explicitly; a test finds each of them in the table.
+// The code of findings refers to these metrics by id. A test finds each id in the table.
 pub(crate) const LOST_PERCENT: &str = "switches.lost_percent";
 pub(crate) const BUFFER_P99: &str = "switches.buffer_p99_percent";
 pub(crate) const LOST_LOSSLESS: &str = "pauses.lost_lossless_packets";
 pub(crate) const PAUSED: &str = "pauses.paused_ms";
 pub(crate) const UNFINISHED: &str = "all.unfinished_flows";
 
-/// Ids of metrics in earlier versions, with the current ids; `{}` is equal in both.
+/// Ids of metrics in earlier versions, with the current ids; `{}` stands for equal text in both
+/// ids.
 const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// Returns the metric with this id; `None` if the table has no such id. The heading lacks
-    /// properties of a run, such as the size of short flows.
+    /// Returns the metric with this id; `None` if the table has no such id. The metric's heading
+    /// lacks properties of a run, such as the size limit of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);
@@ -245,14 +246,14 @@ impl Metric {
         format!("{}.{}", self.subject.pattern(), self.kind.name)
     }
 
-    /// Text for the first `{}` of the pattern, such as the class.
+    /// Text that replaces the first `{}` of the id's pattern, such as the class.
     #[must_use]
     pub fn part(&self) -> Option<&str> {
         self.subject.part().or_else(|| self.parts.first().map(String::as_str))
     }
 
-    /// Rank of the metric among the metrics that findings judge, from 0; `None` if
-    /// it is not judged.
+    /// Rank of the metric among the metrics that findings judge, from 0; `None` if findings do not
+    /// judge the metric.
     pub(crate) fn importance(&self) -> Option<u8> {
         let is_short = matches!(self.subject, Subject::Short(_));
         match self.kind.judged? {

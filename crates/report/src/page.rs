@@ -20,9 +20,9 @@ fn style() -> String {
 const EXPORT: &str = include_str!("page/export.js");
 const STYLE_PLACE: &str = "\"/* style of files */\"";
 
-/// Returns the script that saves charts.
+/// Returns the script of a page that saves charts as files.
 fn export() -> String {
-    // The string is from this crate, so JSON can represent it.
+    // The text is part of this crate, so JSON can represent it.
     EXPORT.replace(
         STYLE_PLACE,
         &serde_json::to_string(&chart_style::of_files(FigureStyle::Screen)).unwrap_or_default(),
@@ -49,9 +49,9 @@ pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     }
 }
 
-/// Returns the text of a page or a part of a page. Names may come from files. So hidden
-/// characters, which could reverse the text around them, are written as escapes that JSON in a
-/// page understands.
+/// Returns the text of a page or a part of a page. Names on the page may come from files and
+/// contain hidden characters, which could reverse the text around them. The function writes hidden
+/// characters as escapes that JSON in a page understands.
 pub(crate) fn finish(page: Markup) -> String {
     match printable(&page.0) {
         Cow::Borrowed(_) => page.into_string(),
@@ -59,8 +59,8 @@ pub(crate) fn finish(page: Markup) -> String {
     }
 }
 
-/// Formats the caveats of a page. A caveat lists the points that it affects, unless it
-/// affects all points.
+/// Formats the caveats of a page. Each caveat names the affected grid points, unless all points are
+/// affected.
 pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
     html! {
         aside.caveats {

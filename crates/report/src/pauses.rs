@@ -12,21 +12,21 @@ use std::collections::BTreeMap;
 pub struct Pauses {
     /// Number and durations of all pauses of the run.
     pub all: PauseTotal,
-    /// Pauses by lossless priority, ascending.
+    /// Number and durations of pauses for every lossless priority, in ascending order.
     pub by_priority: Vec<(u8, PauseTotal)>,
     /// Pauses by role of the paused link (`host-up`, `up`, `down`, `peer`), as in
     /// the table of links.
     pub by_role: Vec<(String, PauseTotal)>,
     /// Number of lossless packets that switches lost, except packets that watchdogs discarded.
     pub lost_lossless_packets: u64,
-    /// Greatest headroom of one ingress queue (bytes); `None` without pauses, or if the run
-    /// did not record it.
+    /// Greatest headroom of one ingress queue (bytes); `None` without pauses, or if the run did not
+    /// record headroom.
     pub max_headroom_bytes: Option<u64>,
 }
 
 /// Number and durations of pauses. A pause is the time for which one priority of one link is
-/// silent. It lasts from the sender's reaction until the sender may resume. Repeated pause
-/// frames prolong it.
+/// silent. A pause lasts from the sender's reaction until the sender may resume. Repeated pause
+/// frames prolong the pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PauseTotal {
     /// Number of pauses.
@@ -102,7 +102,7 @@ fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
 /// A deadlock: switches that waited for each other at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deadlock {
-    /// Lossless priority of the deadlock.
+    /// Lossless priority on which the deadlock occurred.
     pub priority: u8,
     /// Names of the switches in the direction of the traffic. Each switch is paused by the next
     /// switch, and the last by the first.
@@ -125,7 +125,7 @@ pub(crate) fn rows<R: TableRow>(result: &RunResult) -> Result<Vec<R>, ReportErro
     if result.manifest().rows(R::TABLE) == 0 { Ok(Vec::new()) } else { Ok(result.load()?) }
 }
 
-/// A priority of a link that was paused.
+/// A link and a priority that was paused on the link.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PausedLink {
     /// Name of the node that sends the pause frames.
@@ -136,7 +136,7 @@ pub(crate) struct PausedLink {
     pub(crate) priority: u8,
     /// Pauses of the link as (start, end), ascending (ns).
     pub(crate) spans: Vec<(u64, u64)>,
-    /// Sum of the link's pauses (ns).
+    /// Sum of the durations of the link's pauses (ns).
     pub(crate) total_ns: u64,
     /// Number of pauses that began while the parent link in the tree paused `by`; 0 for a root.
     pub(crate) passed_on: u64,
@@ -187,8 +187,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     order.into_iter().map(link).collect()
 }
 
-/// Returns the link that was most often paused when pauses of link `at` began, and the number of
-/// these pauses. The result is `None` unless these are more than half of the pauses.
+/// Finds the link that was most often paused when pauses of link `at` began, and counts these
+/// pauses. The result is `None` unless more than half of the pauses of link `at` began in this way.
 fn parent(links: &[PausedLink], at: usize) -> Option<(usize, u64)> {
     let own = &links[at];
     let above = |other: &PausedLink| other.paused == own.by && other.priority == own.priority;
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn links_in_a_circle_are_shown_once() {
-        // Pauses of each of the two links mostly begin while the other link is paused.
+        // Pauses of each link mostly begin while the other link is paused.
         let mut rows: Vec<_> = [0, 20, 40].map(|at| span("a", "b", at, Some(at + 15))).into();
         rows.extend([10, 30, 50].map(|at| span("b", "a", at, Some(at + 15))));
         assert_eq!(shape(&paused_links(rows, 100)), [(0, "a", "b", 0), (1, "b", "a", 3)]);

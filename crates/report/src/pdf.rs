@@ -23,7 +23,7 @@ pub(crate) fn pdf(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     Ok(page.file((width, height), title))
 }
 
-/// A PDF page while it is drawn.
+/// Content of a PDF page while the page is drawn.
 #[derive(Default)]
 struct Page {
     content: String,
@@ -39,7 +39,7 @@ impl Page {
                 Node::Group(inner) => self.group(inner, transform, opacity),
                 Node::Path(path) if path.is_visible() => self.path(path, transform, opacity),
                 Node::Text(text) => self.group(text.flattened(), transform, opacity),
-                // The charts contain no images.
+                // Charts contain no raster images, so the PDF writer skips image nodes.
                 Node::Path(_) | Node::Image(_) => {}
             }
         }
@@ -126,15 +126,15 @@ impl Page {
         }
     }
 
-    /// Number of the graphics state with these opacities.
+    /// Number of the PDF graphics state with the opacities `fill` and `stroke`.
     fn state(&mut self, fill: f32, stroke: f32) -> usize {
         let thousandths = |opacity: f32| (opacity * 1000.0).round() as u32;
         let next = self.states.len();
         *self.states.entry((thousandths(fill), thousandths(stroke))).or_insert(next)
     }
 
-    /// Formats the PDF file: catalogue, pages, the page, its content and the title, then the
-    /// offsets of these objects.
+    /// Formats the PDF file: catalogue, list of pages, the page, its content, the title, and the
+    /// byte offsets of these objects.
     fn file(&self, (width, height): (f32, f32), title: &str) -> Vec<u8> {
         let states: String = self
             .states

@@ -29,7 +29,8 @@ pub(crate) fn tree(svg: &str, title: &str) -> Result<Tree, ReportError> {
         .map_err(|error| ReportError::Picture { title: title.to_owned(), problem: error.to_string() })
 }
 
-/// Renders an SVG file as PNG, two pixels per pixel of the file. Errors name the file `title`.
+/// Renders an SVG file as a PNG image with twice the file's width and height. Error messages name
+/// the file `title`.
 pub(crate) fn png(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     png_scaled(svg, title, SCALE)
 }

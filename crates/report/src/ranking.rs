@@ -14,8 +14,8 @@ pub enum Standing {
     /// The scheme has the best mean of the column.
     Best,
     /// The scheme is not significantly worse than the best scheme. The paired interval of their
-    /// difference includes zero, or both are equal for every seed. The intervals of several schemes
-    /// are not corrected for their number.
+    /// difference includes zero, or both schemes are equal for every seed. The intervals are not
+    /// corrected for the number of schemes.
     AsGood,
     /// The scheme is worse than the best scheme; with one seed, it is worse for this seed.
     Behind,
@@ -59,7 +59,8 @@ impl<'a> Ranking<'a> {
         columns.truncate(COLUMNS);
         let first = *columns.first().filter(|_| comparison.policies.len() > 1)?;
         let mut order: Vec<usize> = (0..comparison.policies.len()).collect();
-        // The sort is stable: equal schemes keep the order in which they were named.
+        // The sort is stable: schemes with equal values keep the order in which the user named
+        // them.
         order.sort_by(|a, b| cost(first, *a).total_cmp(&cost(first, *b)));
         Some(Self { columns, order })
     }

@@ -8,12 +8,13 @@ use crate::metric::Unit;
 use crate::statistics::Change;
 use bufferlab_results::REAL_PACKETS;
 
-/// Maximum number of differences that a sentence names.
+/// Maximum number of differences between real and simulated runs in a sentence.
 const NAMED: usize = 4;
 /// With one pair of runs, differences above this fraction are reported.
 const ALIKE: f64 = 0.05;
 
-/// Label pairs: runs with real packets, and simulated runs of the same scenario with the same seed.
+/// Returns pairs of labels: a label of runs with real packets, and the label of simulated runs of
+/// this scenario with equal seeds.
 pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
     let is_real = |run: &Run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL_PACKETS);
     let is_same = |one: &Run, other: &Run| {

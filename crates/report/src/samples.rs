@@ -1,6 +1,6 @@
 //! Data for charts in addition to the summary; a finished flow needs twelve bytes.
 
-/// A finished flow, as charts need it.
+/// Data of a finished flow that charts need, in twelve bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowSample {
     pub(crate) slowdown: f32,

@@ -8,14 +8,14 @@ use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Executions of one schedule.
+/// Statistics of the executions of one schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScheduleGroup {
     /// Number of the schedule in the run, from 0.
     pub schedule: u32,
     /// Description of the schedule's workload; empty in results of earlier versions.
     pub name: String,
-    /// Executions without an unfinished node.
+    /// Number of executions without an unfinished node.
     pub iterations: u64,
     /// Time of an execution, from the first node that may start to the last end (ns).
     pub iteration_ns: Option<Distribution>,
@@ -31,7 +31,7 @@ pub struct ScheduleGroup {
     /// Critical path of the slowest execution.
     #[serde(skip)]
     pub critical_path: Option<CriticalPath>,
-    /// Nodes in progress when the run ended. All nodes that wait for them never started.
+    /// Number of nodes in progress when the run ended, without the nodes that wait for these nodes.
     pub unfinished: u64,
     /// The nodes in progress that had waited longest when the run ended.
     pub stuck: Vec<StuckNode>,
@@ -40,27 +40,27 @@ pub struct ScheduleGroup {
 /// A node in progress when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StuckNode {
-    /// Time since which the node might start (ns).
+    /// Time from which the node was ready to start (ns).
     pub ready_ns: u64,
-    /// Number of the node.
+    /// Number of the node in its schedule.
     pub node: u32,
-    /// Rank that sends or computes.
+    /// Rank that sends the transfer or computes.
     pub rank: u32,
-    /// Rank that receives.
+    /// Rank that receives the transfer; `None` for a computation.
     pub peer_rank: Option<u32>,
 }
 
-/// Number of stuck nodes that a summary names.
+/// Number of stuck nodes that a summary lists.
 const STUCK: usize = 3;
 
-/// Sums of one execution.
+/// Times, sent bytes and unfinished nodes of one execution of a schedule.
 #[derive(Default)]
 struct Execution {
     begin_ps: Option<u64>,
     end_ps: u64,
     unfinished: u64,
     sent_bytes: BTreeMap<u32, u64>,
-    /// Start and end of every computation, by rank.
+    /// Start and end of every computation (ps), by rank.
     computations: BTreeMap<u32, Vec<(u64, u64)>>,
 }
 
@@ -80,7 +80,7 @@ impl Execution {
         }
     }
 
-    /// Time of the execution (ps).
+    /// Length of the execution, from its first ready node to its last end (ps).
     fn span(&self) -> u64 {
         self.end_ps.saturating_sub(self.begin_ps.unwrap_or(self.end_ps))
     }
@@ -190,7 +190,7 @@ impl ScheduleGroup {
     /// Name of the schedule in headings: the description of its workload without details.
     pub(crate) fn short_name(&self) -> Option<String> {
         let name = self.name.split(", ").next().filter(|name| !name.is_empty())?;
-        // Two workloads may have the same description.
+        // The schedule's number distinguishes workloads with equal descriptions.
         let number = if self.schedule > 0 { format!(" (schedule {})", self.schedule) } else { String::new() };
         Some(format!("{name}{number}"))
     }

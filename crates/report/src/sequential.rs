@@ -27,12 +27,12 @@ pub struct Stopping {
     pub metric: Option<String>,
 }
 
-/// Result of a look at the seeds that have run so far.
+/// Result of an interim check (look) of the seeds that have run so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// Name of the metric whose interval decides.
+    /// Name of the metric whose confidence interval decides.
     pub metric: String,
-    /// Number of seeds that all schemes have.
+    /// Number of seeds that every scheme has run.
     pub seeds: u64,
     /// Label of every scheme except the baseline, and its change against the baseline with the
     /// corrected interval.
@@ -53,8 +53,8 @@ impl Stopping {
 
     /// Checks whether the seeds of `comparison` are sufficient.
     ///
-    /// # Errors
-    /// If the metric is missing, or if no values can be compared. The error is a sentence.
+    /// # Errors If the metric is missing, or if no values can be compared. The error is a sentence
+    /// with the reason.
     pub fn look(&self, comparison: &Comparison) -> Result<Look, String> {
         let row = self.row(comparison)?;
         let level = 1.0 - CHANCE / self.looks().len() as f64;
@@ -109,7 +109,8 @@ mod tests {
         assert_eq!(stopping(0.05, 4).looks(), [4]);
     }
 
-    /// Draws two schemes with equal true means; the seeds come from a stream of random numbers.
+    /// Computes the mean difference of two schemes with equal true means over `seeds` random
+    /// values.
     fn drawn(stream: &mut bufferlab_units::RandomStream, seeds: usize, values: &mut Vec<f64>) -> Estimate {
         // The noise is uniform; means of five values are close to normal.
         while values.len() < seeds {

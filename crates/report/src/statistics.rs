@@ -86,17 +86,17 @@ impl Distribution {
 /// A mean over seeds with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
-    /// Number of seeds of the mean.
+    /// Number of seeds in the mean.
     pub seeds: u64,
-    /// Mean over the seeds.
+    /// Mean of the metric over the seeds.
     pub mean: f64,
     /// Half-width of the interval: `t · s / √n`; `None` with a single seed, which has no interval.
     pub half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// Computes the mean of `values` and its interval, assuming a normal distribution (Student).
-    /// The result is `None` if there are no values.
+    /// Computes the mean of `values` and the mean's 95 % confidence interval, assuming a normal
+    /// distribution (Student). The result is `None` if there are no values.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len();
@@ -122,9 +122,9 @@ impl Estimate {
 /// effects of the seed cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
-    /// Number of seeds that both schemes have.
+    /// Number of seeds that the scheme and the baseline share.
     pub seeds: u64,
-    /// Ratio of the two means, less 1: −0.5 is half of the baseline.
+    /// Ratio of the scheme's mean to the baseline's mean, less 1: −0.5 is half of the baseline.
     pub mean: f64,
     /// Lower end of the 95 % interval; `None` with a single seed.
     pub low: Option<f64>,
@@ -191,15 +191,16 @@ impl Change {
     }
 }
 
-/// Logarithm of the ratio of two means, with its standard error.
+/// Logarithm of the ratio of a scheme's mean to the baseline's mean, with its standard error.
 struct LogRatio {
     log: f64,
     error: f64,
 }
 
 impl LogRatio {
-    /// Computes the ratio from pairs of values: the baseline's value, then the compared run's. The
-    /// result is `None` unless both means are positive and there are at least two pairs.
+    /// Computes the logarithm of the ratio from pairs of values: the baseline's value, then the
+    /// compared run's value. The result is `None` unless both means are positive and there are at
+    /// least two pairs.
     fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         let (base, value) = means(pairs).filter(|(base, value)| *base > 0.0 && *value > 0.0)?;
         // The logarithm of a mean deviates like the mean's values, relative to the mean.
@@ -226,8 +227,8 @@ fn standard_error(values: &[f64]) -> f64 {
     (squares / ((n - 1) * n) as f64).sqrt()
 }
 
-/// Returns the 97.5 % quantile of Student's distribution: half of a 95 % interval
-/// is on either side.
+/// Returns the 97.5 % quantile of Student's distribution: a 95 % interval extends this number of
+/// standard errors to either side.
 ///
 /// # Panics
 /// If there are zero degrees of freedom, which give no interval.
@@ -239,10 +240,9 @@ pub fn student_t_975(degrees: u64) -> f64 {
 /// Returns the two-sided chance that Student's distribution is at least as far from zero as `t`.
 ///
 /// The function uses the finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and
-/// 26.7.4). They are exact up to rounding: about 1e-15, far below any chance that decides here.
+/// 26.7.4). The sums are exact up to rounding of about 1e-15, far below any significance level.
 ///
-/// # Panics
-/// If there are zero degrees of freedom, and so no deviation to divide by.
+/// # Panics If there are zero degrees of freedom.
 #[must_use]
 pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     assert!(degrees > 0, "a deviation needs two values");
@@ -280,13 +280,13 @@ pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
     high
 }
 
-/// Chance of differences at least as clear as those in `pairs` if there is no effect. It is
+/// Returns the p-value of the differences between the two values of each pair. The test is
 /// Student's paired test of the logarithm of the ratio of the means, as in [`Change`]. If a mean is
-/// not positive, the test is of the difference of the means.
+/// not positive, Student's test checks the difference of the means.
 ///
-/// Equal differences have no deviation, and Student's test would call any of them certain. (Counts
-/// of few events can be equal.) For them the sign test decides, `2 / 2^n`. The result is `None`
-/// with fewer than two pairs.
+/// Differences that are equal in all pairs have no deviation, and Student's test would call any of
+/// them certain. (Counts of few events can be equal.) Equal differences get the chance of the sign
+/// test, `2 / 2^n`. The result is `None` with fewer than two pairs.
 pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len();
     if n < 2 {
@@ -307,10 +307,10 @@ pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     Some(student_two_sided(mean / error, n as u64 - 1))
 }
 
-/// Corrects the chances of many tests for their number, by Holm's method. (S. Holm, A simple
-/// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979.)
-/// Suppose that all tests with a chance of at most 5 % are accepted. Then the chance that *any* of
-/// them is wrong is at most 5 %, for any dependence between the tests.
+/// Corrects the p-values of many tests for the number of tests, by Holm's method. (S. Holm, A
+/// simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6,
+/// 1979.) Suppose that all tests with a chance of at most 5 % are accepted. Then the chance that
+/// *any* of them is wrong is at most 5 %, for any dependence between the tests.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
@@ -345,8 +345,8 @@ mod tests {
             assert!((chance - 0.05).abs() < 2e-5, "{degrees}: {chance}");
         }
         for t in [0.0_f64, 0.3, 1.0, -2.5, 40.0] {
-            // With one degree, the distribution is Cauchy's; with two, it has a closed
-            // form with a root.
+            // With one degree of freedom, Student's distribution is the Cauchy distribution. With
+            // two degrees, the distribution function has a closed form with a square root.
             let cauchy = 1.0 - 2.0 * t.abs().atan() / std::f64::consts::PI;
             assert!((student_two_sided(t, 1) - cauchy).abs() < 1e-12);
             let two = 1.0 - t.abs() / (2.0 + t * t).sqrt();
@@ -381,7 +381,8 @@ mod tests {
         assert!((change.low.unwrap() + 0.216_02).abs() < 1e-5, "{change:?}");
         assert!((change.high.unwrap() - 0.033_19).abs() < 1e-5, "{change:?}");
         assert!(!change.excludes_zero());
-        // Equal factors with every seed leave no doubt, however much the seeds differ.
+        // If the factor is equal for every seed, the interval has no width, even if the values of
+        // the seeds differ.
         let halved = Change::from_pairs(&[(10.0, 5.0), (20.0, 10.0)]).unwrap();
         assert_eq!((halved.mean, halved.low.map(|low| (low * 1e9).round())), (-0.5, Some(-5e8)));
     }

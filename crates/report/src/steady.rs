@@ -3,9 +3,10 @@
 //!
 //! MSER-5 (White, Cobb and Spratt 2000) finds the end of the warm-up. The values are completion
 //! times in the order of starts, in batches of five. MSER-5 leaves out the number of initial
-//! batches that minimises the standard error of the mean of the rest. If it would leave out more
-//! than half of the batches, no steady state is visible, and all flows should count. The remaining
-//! flows have an interval by batch means: twenty batches, whose means count as independent.
+//! batches that minimises the standard error of the mean of the rest. If MSER-5 would leave out
+//! more than half of the batches, no steady state is visible, and the statistics should include all
+//! flows. The remaining flows have an interval by batch means: twenty batches, whose means count as
+//! independent.
 
 use crate::error::ReportError;
 use crate::format;
@@ -23,7 +24,8 @@ const BATCHES_MIN: usize = 20;
 /// Number of batches for the interval by batch means.
 const BATCH_MEANS: usize = 20;
 /// Largest lag-1 autocorrelation of batch means that count as independent. Twenty independent means
-/// have a standard deviation of 1 / √20; the limit is two standard deviations.
+/// have a lag-1 autocorrelation with a standard deviation of 1 / √20; the limit is two standard
+/// deviations.
 const CORRELATION_MAX: f64 = 0.447;
 
 /// Warm-up and mean of one series of completion times.
@@ -169,8 +171,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Number of initial values that MSER-5 leaves out. `None` if it would be more than half of the
-/// values, or with too few values.
+/// Number of initial values that MSER-5 leaves out. `None` if there are too few values, or if
+/// MSER-5 would leave out more than half of them.
 fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();
     if batches.len() < BATCHES_MIN {
@@ -237,8 +239,8 @@ mod tests {
         assert_eq!(warm_up(&[1.0; 200]), Some(0), "of equal ones the one that leaves out less");
     }
 
-    /// The example is computed by hand: twenty batches of five equal values. The first two batches
-    /// are 0, the others 1 and 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
+    /// A person computed this example: twenty batches of five equal values. The first two batches
+    /// are 0, and the other batches are 1 and 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
     #[test]
     fn the_least_standard_error_decides() {
         let of_batch = |at: usize| match at {

@@ -1,4 +1,4 @@
-//! Summary of one run in numbers.
+//! Summary of a run: statistics of its flows, queries, switches, links and pauses.
 
 use crate::buffer_sample::{self, PriorityOccupancy};
 use crate::bursts::{self, BurstGroup, Bursts, DelayGroup, PortShare, jain};
@@ -13,7 +13,7 @@ use bufferlab_results::{Manifest, PolicyHead, QueueNearPause, RunCaveat, RunResu
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Summary of one run in numbers.
+/// Summary of a run: statistics of its flows, queries, switches, links and pauses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Name and parameters of the run's policy.
@@ -40,12 +40,12 @@ pub struct RunSummary {
     pub groups: Vec<FlowGroup>,
     /// Queries of the run, by class; empty without queries.
     pub queries: Vec<QueryGroup>,
-    /// Executions of schedules; empty without schedules.
+    /// Statistics of the executions of schedules; empty without schedules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedules: Vec<ScheduleGroup>,
     /// Open-loop flows, by class; empty if every flow has congestion control.
     pub bursts: Vec<BurstGroup>,
-    /// Queueing delays by class; empty if the run did not measure them.
+    /// Queueing delays by traffic class; empty if the run did not measure delays.
     pub delays: Vec<DelayGroup>,
     /// Offered traffic and throughput of every switch port with offered traffic.
     pub ports: Vec<PortShare>,
@@ -56,7 +56,7 @@ pub struct RunSummary {
     /// Occupancy of the sampled switch's buffer by priority. The list is empty if only one priority
     /// is used, or without samples.
     pub priorities: Vec<PriorityOccupancy>,
-    /// Links of the network, by role.
+    /// Utilisation of the network's links, by role of the link.
     pub links: Vec<LinkRole>,
     /// Pauses by priority flow control (PFC); `None` without lossless priorities.
     pub pauses: Option<Pauses>,
@@ -80,15 +80,15 @@ pub enum GroupKey {
         /// Flow size below which flows belong to the group (bytes).
         below_bytes: u64,
     },
-    /// The group has the flows of a class.
+    /// The group contains the flows of a traffic class.
     Class {
-        /// Name of the class of flows.
+        /// Name of the traffic class.
         name: String,
     },
 }
 
 impl GroupKey {
-    /// Subject of the group's metrics.
+    /// Returns the subject of the metrics of this group of flows.
     pub(crate) fn subject(&self) -> Subject {
         match self {
             Self::All => Subject::All,
@@ -97,30 +97,30 @@ impl GroupKey {
         }
     }
 
-    /// Name of the group in reports.
+    /// Returns the name of the group of flows in reports.
     #[must_use]
     pub fn label(&self) -> String {
         self.subject().heading()
     }
 }
 
-/// Summary of a group of flows.
+/// Statistics of a group of flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowGroup {
-    /// Key of the summarised group.
+    /// Key of the group of flows.
     pub group: GroupKey,
     /// Number of flows in the group.
     pub flows: u64,
-    /// Number of flows without an end when the run ended; no distribution includes them.
+    /// Number of flows that were unfinished when the run ended; distributions exclude these flows.
     pub unfinished: u64,
     /// Number of flows without congestion control. The distributions of their class include these
     /// flows; the distributions of all flows and of short flows do not.
     pub open_loop: u64,
-    /// Number of open-loop flows that lost packets: they end but never complete.
+    /// Number of open-loop flows that lost packets. Such flows end but never complete.
     pub lossy: u64,
     /// Slowdown of finished flows: flow completion time divided by the ideal time.
     pub slowdown: Option<Distribution>,
-    /// Completion time of finished flows (ns).
+    /// Distribution of the completion times of finished flows (ns).
     pub fct_ns: Option<Distribution>,
     /// Goodput of finished flows: payload divided by the simulated time (bit/s).
     pub goodput_bps: f64,
@@ -136,7 +136,7 @@ pub struct FlowGroup {
     pub dropped_packets: u64,
 }
 
-/// Summary of the queries of a class.
+/// Statistics of the queries of a traffic class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QueryGroup {
     /// Traffic class of the queries.
@@ -145,7 +145,7 @@ pub struct QueryGroup {
     pub queries: u64,
     /// Number of queries without a complete answer when the run ended.
     pub unfinished: u64,
-    /// Completion time of finished queries (ns).
+    /// Distribution of the completion times of finished queries (ns).
     pub qct_ns: Option<Distribution>,
     /// Slowdown of finished queries: query completion time divided by the ideal time.
     pub slowdown: Option<Distribution>,
@@ -160,7 +160,7 @@ pub struct QueryGroup {
 pub struct Switching {
     /// Number of packets that arrived for admission, counted at every switch.
     pub arrived_packets: u64,
-    /// Number of lost packets: refused, evicted or expelled.
+    /// Number of lost packets: refused, evicted or expelled by switches.
     pub lost_packets: u64,
     /// Size of the lost packets, as charged to the buffer (bytes).
     pub lost_bytes: u64,
@@ -215,7 +215,7 @@ pub struct SwitchOccupancy {
     pub p50_percent: f64,
     /// 99th percentile of the occupancy over time.
     pub p99_percent: f64,
-    /// Largest occupancy of the run.
+    /// Largest buffer occupancy of the switch during the run.
     pub max_percent: f64,
 }
 
@@ -254,7 +254,7 @@ impl RunSummary {
         jain(&self.ports.iter().filter_map(PortShare::share).collect::<Vec<_>>())
     }
 
-    /// Summary of all flows.
+    /// Returns the statistics of all flows of the run.
     #[must_use]
     pub fn all(&self) -> &FlowGroup {
         &self.groups[0]

@@ -25,12 +25,12 @@ use crate::format::wrapped;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Width of a chart's drawing area.
+/// Width of a chart's drawing area (units of the drawing).
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 250.0;
 /// Width of a character of the chart font at 12 units, slightly overestimated.
 const CHARACTER: f64 = 6.9;
-/// Distance between two lines of an axis title.
+/// Distance between two lines of an axis title (units of the drawing).
 const TITLE_LINE: f64 = 14.0;
 
 /// Drawing style of a chart's series.
@@ -38,19 +38,19 @@ const TITLE_LINE: f64 = 14.0;
 pub(crate) enum Mark {
     /// The series is drawn as a line.
     Line,
-    /// The series is a line. A few markers along it identify it without colour;
-    /// they are not points.
+    /// The series is a line. A few markers along the line identify the series without colour; these
+    /// markers are not data points.
     Traced,
     /// The series is a line with a marker at every point.
     Points,
     /// The series is a filled area down to the axis.
     Area,
-    /// The series consists of hollow markers without a line. They are larger than the markers of
-    /// points, so that both are visible at one place.
+    /// The series consists of hollow markers without a line. Hollow markers are larger than the
+    /// markers of points, so that both kinds are visible at one position.
     Hollow,
 }
 
-/// A point of a chart's series.
+/// A data point of a series in a chart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -94,12 +94,12 @@ pub(crate) struct Segment {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Strip {
     pub(crate) name: String,
-    /// CSS class of the strip's bars.
+    /// CSS class of the bars in the strip.
     pub(crate) class: String,
     pub(crate) segments: Vec<Segment>,
 }
 
-/// CSS class of the n-th policy.
+/// Returns the CSS class of the n-th policy.
 pub(crate) fn style_class(number: usize) -> String {
     format!("s{}", number % STYLES)
 }
@@ -165,7 +165,7 @@ impl Chart {
         self.markup_with(&[])
     }
 
-    /// Draws the chart with strips of bars below it.
+    /// Draws the chart with strips of bars below the chart.
     pub(crate) fn markup_with(&self, strips: &[Strip]) -> Markup {
         const ROW: f64 = 18.0;
         let layout = self.layout(strips);
@@ -258,8 +258,9 @@ impl Chart {
         self.file_in(FigureStyle::Screen, legend, note)
     }
 
-    /// Draws the chart as an SVG file in a style. Figures for a paper have no caption, because the
-    /// paper has one. Their legend is inside the plot if it fits there.
+    /// Draws the chart as an SVG file in the style for a screen or a paper. Figures for a paper
+    /// have no caption, because the paper prints the caption. Their legend is inside the plot if
+    /// the plot has enough space.
     pub(crate) fn file_in(
         &self,
         style: FigureStyle,
@@ -273,7 +274,7 @@ impl Chart {
         let chart = chart.as_ref().unwrap_or(self);
         let legend = if place.is_some() { &[] } else { legend };
         let lines = wrapped(note, ((WIDTH - 24.0) / CHARACTER) as usize);
-        // Bold letters of the caption are wider.
+        // The caption is bold, and bold letters are 15 % wider.
         let caption = match style {
             FigureStyle::Screen => wrapped(&self.title, (WIDTH / CHARACTER / 1.15) as usize),
             FigureStyle::Paper => Vec::new(),

@@ -8,7 +8,7 @@ use crate::metric::{Metric, Unit};
 use crate::ranking::{Ranking, Standing};
 use std::fmt::Write;
 
-/// Width of the widest line of text (characters).
+/// Maximum number of characters in a line of the report on the terminal.
 pub const WIDTH_MAX: usize = 110;
 /// Number of policies above which policies are rows instead of columns.
 pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
@@ -43,8 +43,8 @@ pub(crate) fn change_text(cell: &Cell) -> String {
     }
 }
 
-/// Formats the findings, a ranked table of three schemes or more, the headline metrics of all
-/// policies, then the caveats.
+/// Formats a comparison for the terminal: the findings, a ranked table of three schemes or more,
+/// the headline metrics, then the caveats.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     let mut out = finding_text(&finding(comparison), caveats.len());
@@ -159,7 +159,7 @@ fn side_by_side(out: &mut String, comparison: &Comparison) {
     }
 }
 
-/// A column of a table: lines of the header, and the cells below it.
+/// A column of a table: lines of the column header, and the cells below the header.
 type Column = (Vec<String>, Vec<String>);
 
 /// Formats the headline metrics that the ranked table lacks, with a row per policy. The columns are
@@ -250,14 +250,14 @@ fn broken(text: &str) -> Vec<String> {
     lines
 }
 
-/// Formats caveats as a list; empty without caveats.
+/// Formats caveats as a list of lines; empty without caveats.
 #[must_use]
 pub fn caveats_text(caveats: &[Caveat]) -> String {
     noted_text(&caveats.iter().map(|caveat| (caveat.record(), String::new())).collect::<Vec<_>>())
 }
 
-/// Formats caveats as a list; empty without caveats. A caveat lists the points that it affects,
-/// unless it affects all points.
+/// Formats caveats as a list of lines; empty without caveats. Each caveat names the affected grid
+/// points, unless all points are affected.
 #[must_use]
 pub fn noted_text(noted: &[(CaveatRecord, String)]) -> String {
     let mut out = String::new();
@@ -319,7 +319,7 @@ fn pad_left(text: &str, to: usize) -> String {
     format!("{}{text}", " ".repeat(to.saturating_sub(width(text))))
 }
 
-/// Removes trailing blanks and ends a line.
+/// Removes the blanks at the end of the line and appends a line break.
 fn end_line(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');

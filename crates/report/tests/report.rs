@@ -60,7 +60,8 @@ fn write_flows(dir: &Path, slowdowns: impl Iterator<Item = Option<f64>>) {
 fn a_summary_counts_what_the_tables_say() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("run");
-    // The slowdowns are 1..=100, then three flows are unfinished; every other flow is short.
+    // The first 100 flows have slowdowns of 1 to 100, and three flows are unfinished. Every other
+    // flow is short.
     write_flows(&dir, (1..=100).map(|n| Some(f64::from(n))).chain([None, None, None]));
     let summary = RunSummary::from_result(&RunResult::open(&dir).unwrap()).unwrap();
     let all = summary.all();
@@ -122,14 +123,14 @@ fn the_page_has_every_section_and_refers_to_nothing_outside() {
     let html = Report::load(temp.path(), &["dt".to_owned()]).unwrap().html().unwrap();
     let order: Vec<&str> =
         html.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    // A section with one chart is in a row that has space for it.
+    // Sections with a single chart fill the free places in rows of sections.
     let charts = ["glance", "sizes", "distribution", "queries", "buffer-time", "buffer"];
     assert_eq!(order, [&charts[..], &["comparison", "losses", "links", "runs"]].concat());
     let caveats = html.find("Before you trust these numbers").expect("caveats");
     let finding = html.find("aria-label=\"Finding\"").expect("a finding");
     let ranked = html.find("aria-label=\"Ranking\"").expect("a ranked table");
     assert!(finding < caveats && caveats < ranked, "what was found, what to doubt, then numbers");
-    // The script that saves charts contains the SVG namespace, because every SVG file must name it.
+    // The script that saves charts contains the SVG namespace, which every SVG file must name.
     let (page, script) = html.rsplit_once("<script>").expect("charts can be saved");
     assert!(!page.contains("http") && script.matches("http").count() == 1, "no reference to the network");
     assert!(!page.contains("NaN") && !page.contains("inf "), "no number is broken");
@@ -249,7 +250,8 @@ fn the_terminal_table_is_narrow_enough_and_has_no_trailing_blanks() {
     );
 }
 
-/// Returns the first caveat of a run that lost three packets, `lost_lossless` of them lossless.
+/// Returns the first caveat of a run that lost three packets, `lost_lossless` of which were
+/// lossless packets.
 fn first_caveat_after(lost_lossless: u64) -> Caveat {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("run");
@@ -336,8 +338,8 @@ fn pauses_are_counted_by_link_and_priority() {
     }
 }
 
-/// Writes bursts of 100, 200 … us, of which those up to 400 us lost no packet. A port carried half
-/// of its offered traffic.
+/// Writes bursts of 100, 200 … us length. The bursts up to 400 us lost no packet. A port carried
+/// half of its offered traffic.
 fn write_bursts(dir: &Path) {
     let head = head(POLICIES[0], 1);
     let totals = totals_of(&head);
@@ -585,7 +587,7 @@ fn what_belongs_together_ran_the_same_scenario_whatever_it_is_called() {
     write_beside(&dir.path().join("model/seed-1"), 2.0, false);
     let text = Report::load(dir.path(), &[]).unwrap().text();
     assert!(text.starts_with("switch, real packets against the simulator: "), "{text}");
-    // A run of another policy has another scenario.
+    // The simulated run of another policy has a scenario different from the run with real packets.
     let other = tempfile::tempdir().unwrap();
     write_beside(&other.path().join("dt/seed-1"), 4.0, true);
     let head = RunHeader { scenario_toml: "name = \"other\"".to_owned(), ..head(POLICIES[0], 1) };
@@ -655,7 +657,7 @@ fn flows_of_the_beginning_can_be_left_out_and_it_is_said() {
     let whole = Report::load(temp.path(), &[]).unwrap();
     let states = whole.steady_states().unwrap();
     let from = steady_from(&states).expect("it is seen");
-    // A flow starts every nanosecond.
+    // One flow starts every nanosecond.
     assert_eq!((states.len(), states[0].values, states[0].left_out, from), (1, 2_000, Some(200), 200));
     let text = steady_text(&states, 20_000_000);
     assert!(text.contains("200 of 2,000") && text.contains("Every run is steady from 200 ns on"), "{text}");

@@ -44,7 +44,7 @@ enum Cells {
     Text(StringBuilder),
 }
 
-/// Collects the cells of rows into a batch.
+/// Collects the cells of a table's rows into a batch for Arrow.
 pub(crate) struct BatchWriter {
     table: &'static str,
     described: &'static [Column],
@@ -141,7 +141,7 @@ impl BatchWriter {
         self.columns.get_mut(self.next - 1).expect(OUT_OF_STEP)
     }
 
-    /// Appends a row; it must belong to the writer's table.
+    /// Appends a row of the table to which the writer belongs.
     pub(crate) fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
         row.write(self)?;
         assert_eq!(self.next, self.columns.len(), "{OUT_OF_STEP}");
@@ -155,7 +155,7 @@ impl BatchWriter {
         self.rows
     }
 
-    /// Takes the collected rows as a batch.
+    /// Returns the rows collected since the last call as an Arrow batch.
     pub(crate) fn take(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
         let arrays: Result<Vec<ArrayRef>, ArrowError> = self.columns.iter_mut().map(Cells::finish).collect();

@@ -8,7 +8,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// First words of a lock file.
+/// First words in the content of a lock file.
 const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 pub(crate) const LOCK_FILE: &str = ".lock";
@@ -24,13 +24,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a folder of several runs, and creates it if needed.
-    /// Without a claim, two equal commands would each begin some of the runs.
-    /// Each command would fail at a run of the other command.
+    /// Claims a folder of several runs, and creates the folder if needed. Without a claim, two
+    /// equal commands would each begin some of the runs. Each command would fail at a run of the
+    /// other command.
     ///
-    /// # Errors
-    /// [`ResultsError::Busy`], at once and without any change, if the folder is claimed.
-    /// Also if the folder cannot be created or written.
+    /// # Errors [`ResultsError::Busy`], at once and without any change, if the folder is claimed.
+    /// Other errors if the folder cannot be created or written.
     pub fn folder(out: &Path) -> Result<Self, ResultsError> {
         let mut made = Vec::new();
         loop {
@@ -56,8 +55,8 @@ impl Claim {
         }
     }
 
-    /// Whether a file is a lock file of bufferlab.
-    /// An empty lock file counts: its process was killed before it wrote the content.
+    /// Whether a file is a lock file of bufferlab. An empty file counts, because a killed process
+    /// leaves a lock file without content.
     pub(crate) fn is_lock_file(path: &Path) -> bool {
         fs::read(path).is_ok_and(|text| text.is_empty() || text.starts_with(TOKEN.as_bytes()))
     }
@@ -80,9 +79,9 @@ impl Claim {
                 }
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
-            // The previous owner may remove the lock file after we open it and before we lock it.
-            // If the file was removed, other processes cannot see the lock, so check the content of
-            // the file.
+            // The previous owner may remove the lock file after this process opens the file and
+            // before it locks the file. Other processes cannot see a lock on a removed file, so the
+            // code checks the content of the lock file.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;
@@ -102,9 +101,9 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Remove the lock file before the lock is released.
-        // A process that locks the removed file notices the removal and tries again.
-        // If the file cannot be removed, the next claim reuses it.
+        // Remove the lock file before the lock is released. A process that locks the removed file
+        // notices the removal and tries again. If the lock file cannot be removed, the next claim
+        // reuses the file.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {
@@ -124,7 +123,7 @@ fn token() -> String {
     format!("{TOKEN}: process {}, claim {number}\n", std::process::id())
 }
 
-/// Creates a folder and its parents.
+/// Creates a folder and its missing parent folders.
 pub(crate) fn create_parents(folder: &Path) -> Result<(), ResultsError> {
     let blocking = |path: &&Path| path.exists() && !path.is_dir();
     match (fs::create_dir_all(folder), folder.ancestors().find(blocking)) {

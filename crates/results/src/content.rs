@@ -16,16 +16,16 @@ const SHOWN: usize = 3;
 pub struct Content {
     /// Dotted keys of the resolved scenario with their values as TOML, in the order of the file.
     keys: Vec<(String, String)>,
-    /// Names of input files with their SHA-256.
+    /// Names of the scenario's input files, each with its SHA-256.
     inputs: Vec<(String, String)>,
-    /// Version and git commit of the program.
+    /// Version and git commit of the program that executed the run.
     program: String,
 }
 
-/// A difference between two contents.
+/// A difference between the contents of two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// A key of the scenario differs.
+    /// A key of the scenario has different values.
     Key {
         /// Dotted key; entries of a list are numbered from 0.
         key: String,
@@ -34,16 +34,16 @@ pub enum Difference {
         /// Value in the second content as TOML; `None` if the second content lacks the key.
         new: Option<String>,
     },
-    /// An input file, such as a flow list, differs, or one of the runs lacks it.
+    /// An input file, such as a flow list, differs, or one of the runs has no such file.
     Input {
         /// Name of the file in the folder of the run.
         name: String,
     },
-    /// The program that ran the scenario differs.
+    /// Different versions of the program executed the scenario.
     Program {
-        /// Version and git commit of the first content.
+        /// Version and git commit of the program that executed the first run.
         old: String,
-        /// Version and git commit of the second content.
+        /// Version and git commit of the program that executed the second run.
         new: String,
     },
 }
@@ -82,7 +82,7 @@ impl Content {
         Self { keys: keys(scenario), inputs: inputs.collect(), program: program(version, commit) }
     }
 
-    /// Reads the content of a finished run.
+    /// Reads the scenario, inputs and program version of a finished run.
     ///
     /// # Errors
     /// If the scenario or an input file is missing or damaged.
@@ -162,21 +162,22 @@ fn keys(scenario: &str) -> Vec<(String, String)> {
         } else if let Some((key, value)) = line.split_once(" = ") {
             found.push((format!("{table}{key}"), value.to_owned()));
         } else if !line.is_empty() {
-            // A line without a key is unexpected in a resolved scenario; compare it as text.
+            // A resolved scenario should have no line without a key. The code compares such a line
+            // as text.
             found.push((format!("{table}{line}"), String::new()));
         }
     }
     found
 }
 
-/// Two runs that must not share a mean.
+/// Two runs whose different contents exclude a common mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mixture {
     /// Folder of the first run, relative to the group's folder.
     pub one: String,
     /// Folder of the second run, which has other content.
     pub other: String,
-    /// Differences between the two runs' contents.
+    /// Differences between the contents of the two runs.
     pub differences: Vec<Difference>,
 }
 
@@ -191,9 +192,9 @@ impl fmt::Display for Mixture {
     }
 }
 
-/// Finds two runs that must not share a mean or a paired difference. Runs of one label may
-/// differ only in the seed. Runs of labels that name policies may differ only in policy and seed.
-/// A label chosen by the user may mean any change.
+/// Finds two runs that must not share a mean or a paired difference. Runs of one label may differ
+/// only in the seed. Runs of labels that name policies may differ only in policy and seed. A label
+/// chosen by the user may stand for any change of the scenario.
 ///
 /// # Errors
 /// If the scenario or an input file of a run is missing or damaged.
@@ -228,8 +229,8 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
-/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`.
-/// A policy for single switches counts, too.
+/// Whether a key of the scenario belongs to the compared policy, such as `switch.policy.alpha`.
+/// Keys of a policy for single switches count, too.
 fn is_of_policy(key: &str) -> bool {
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }

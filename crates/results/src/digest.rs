@@ -41,9 +41,9 @@ impl<W: Write> Write for Hashed<W> {
 /// A file as listed in the manifest: its length and checksum at the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
-    /// Name of the file in its result folder.
+    /// Name of the file in the folder of the run.
     pub name: String,
-    /// Length of the listed file (bytes).
+    /// Length of the file at the end of the run (bytes).
     pub bytes: u64,
     /// SHA-256 of the file's content, in lower-case hexadecimal.
     pub sha256: String,
@@ -56,10 +56,10 @@ impl FileInfo {
     }
 }
 
-/// A file that changed after it was written.
+/// A change of a file after the run wrote the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileFault {
-    /// The file is missing.
+    /// The file does not exist in the folder.
     Missing {
         /// Name of the missing file.
         name: String,
@@ -92,7 +92,8 @@ impl fmt::Display for FileFault {
     }
 }
 
-/// Returns the fault of a file in `folder`, or `None` if it is unchanged.
+/// Compares a file in `folder` with its recorded length and checksum. Returns the difference, or
+/// `None` for an unchanged file.
 pub(crate) fn check(folder: &Path, written: &FileInfo) -> io::Result<Option<FileFault>> {
     let name = || written.name.clone();
     let mut file = match File::open(folder.join(&written.name)) {
@@ -127,7 +128,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
+/// Computes the SHA-256 of `bytes` in lower-case hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }

@@ -1,4 +1,4 @@
-//! Errors of result folders, with hints.
+//! Errors of reading and writing result folders, with hints.
 
 use crate::digest::FileFault;
 use arrow_schema::{ArrowError, DataType};
@@ -17,7 +17,7 @@ pub enum ResultsError {
     /// A file or folder cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The failed action on the file as a verb, such as `create` or `write`.
+        /// Verb of the failed file operation, such as `create` or `write`.
         action: &'static str,
         /// Path of the unreadable or unwritable file or folder.
         path: PathBuf,
@@ -32,14 +32,13 @@ pub enum ResultsError {
         /// Name of a file or folder that no run writes.
         found: String,
     },
-    /// The output path is a file.
+    /// The output path exists and is a file.
     #[error("{} exists and is not a folder", path.display())]
     NotAFolder {
-        /// Output path, which is a file.
+        /// Path of the output, which is a file.
         path: PathBuf,
     },
-    /// The hidden name that a run needs while it is written is taken by a folder
-    /// that no run has created.
+    /// A folder that no run created has the hidden name under which a run is written.
     #[error("{} is in the way: a run is written under this name, but this folder is none of bufferlab's", path.display())]
     InTheWay {
         /// Path of the folder with the hidden name.
@@ -51,24 +50,24 @@ pub enum ResultsError {
         /// Path of the result folder that the other command writes.
         path: PathBuf,
     },
-    /// The folder has no manifest.
+    /// The result folder has no manifest.
     #[error("{} has no {}: not a complete run", path.display(), crate::MANIFEST_FILE)]
     Incomplete {
         /// Path of the folder without a manifest.
         path: PathBuf,
     },
-    /// A file of the folder has changed since the run wrote it.
+    /// A file of the result folder has changed since the run wrote the file.
     #[error("{}: {fault}", path.display())]
     Damaged {
         /// Path of the damaged result folder.
         path: PathBuf,
-        /// The changed file and its fault.
+        /// Name of the changed file, and the difference.
         fault: FileFault,
     },
     /// A JSON file of a result folder has unexpected content.
     #[error("{} is not readable: {source}", path.display())]
     Json {
-        /// Path of the JSON file.
+        /// Path of the JSON file with an error.
         path: PathBuf,
         /// Error of the JSON parser, with the position in the file.
         source: serde_json::Error,
@@ -76,16 +75,16 @@ pub enum ResultsError {
     /// The manifest has a format version that this program cannot read.
     #[error("{} has result format {found}, this program reads {}", path.display(), crate::FORMAT_VERSION)]
     FormatVersion {
-        /// Path of the manifest.
+        /// Path of the manifest with an unknown format version.
         path: PathBuf,
         /// Format version of the manifest.
         found: u32,
     },
-    /// Two classes, switches or hosts of a run have the same name, so tables could
-    /// not distinguish their rows.
+    /// Two classes, switches or hosts of a run have the same name, so rows of tables would be
+    /// ambiguous.
     #[error("two {kind} have the name `{name}`")]
     DuplicateName {
-        /// Kind of the name: `classes`, `switches` or `hosts`.
+        /// Kind of the duplicate name: `classes`, `switches` or `hosts`.
         kind: &'static str,
         /// Name that two classes, two switches or two hosts share.
         name: String,
@@ -107,7 +106,7 @@ pub enum TableError {
     /// Parquet cannot be encoded, decoded, read or written.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
-    /// Arrow rejects a batch of rows.
+    /// Arrow refuses a batch of a table's rows.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
     /// The file of a table lacks a column.
@@ -129,7 +128,7 @@ pub enum TableError {
     /// A cell of a table does not fit its column.
     #[error("column `{column}`, row {row} of its batch: {fault}")]
     Cell {
-        /// Name of the cell's column.
+        /// Name of the column that contains the cell.
         column: &'static str,
         /// Number of the cell's row within its batch, from 0.
         row: usize,
@@ -139,7 +138,7 @@ pub enum TableError {
     /// A table names a class, switch or host that the run did not have.
     #[error("the manifest does not know the name `{name}`")]
     UnknownName {
-        /// Name that the run does not have.
+        /// Name that the run's lists of names lack.
         name: String,
     },
     /// A text column has more distinct words than any intact file, so the file is damaged.

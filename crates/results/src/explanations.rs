@@ -1,5 +1,5 @@
-//! Explained events of a run.
-//! The events are nested and few, so they are stored as JSON instead of a table.
+//! Explained events of a run. Explanations are nested and few, so the run stores them as JSON
+//! instead of a table.
 
 use bufferlab_metrics::{Answer, Explanation, Holder, PolicyOpinion};
 use schemars::{JsonSchema, Schema, schema_for};
@@ -39,7 +39,7 @@ pub struct ExplanationRecord {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab explanations")]
 struct ExplanationsFile<'a> {
-    /// Always `bufferlab-explanations`.
+    /// Name of the document's format, always `bufferlab-explanations`.
     format: &'static str,
     /// Version of the document's format: 1.
     format_version: u32,
@@ -62,7 +62,7 @@ pub fn explanations_schema() -> Schema {
     schema_for!(ExplanationsFile<'_>)
 }
 
-/// A policy that could not be built for the switch, so it has no opinion on the event.
+/// A policy that could not be built for the switch, so the explanation lacks its decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutRecord {
     /// Name of the policy that cannot be built.
@@ -87,7 +87,7 @@ pub struct HolderRecord {
 /// Decision that another policy would have made on the event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpinionRecord {
-    /// Name of the other policy.
+    /// Name of the other policy, which decides about the event.
     pub policy: String,
     /// Decision of the other policy: `admit`, a drop reason, or `evict from 3.1`.
     #[serde(with = "answer")]
@@ -149,7 +149,7 @@ impl OpinionRecord {
     }
 }
 
-/// Serialises the answer of a policy as text.
+/// Serialises the decision of a policy as text.
 mod answer {
     use bufferlab_metrics::Answer;
     use serde::{Deserialize, Deserializer, Serializer};

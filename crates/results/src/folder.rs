@@ -1,4 +1,5 @@
-//! Writes a result folder as a whole: a run fills a hidden folder, and renames it when complete.
+//! Writes a result folder as a whole: a run fills a hidden folder, and renames the folder when the
+//! run is complete.
 //!
 //! While a run is written, two hidden entries exist beside the target `NAME`.
 //! The folder `.NAME.partial` has the files of the run and a marker file.
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// Name of the marker file in a run's hidden folder, until the folder is moved to its target.
 const MARKER_FILE: &str = ".made-by-bufferlab";
-/// Text of the marker file, for people who find it.
+/// Text of the marker file in a hidden folder, for people who find the file.
 const MARKER: &str = "A run is being written into this folder. If bufferlab does not run any more, it was killed, and the folder may be removed.\n";
 /// Maximum depth of run folders below a results folder: point, policy, seed.
 const DEPTH_MAX: usize = 3;
@@ -53,8 +54,8 @@ impl Staging {
         check_replaceable(&target)?;
         let claim = Claim::acquire(&hidden("writing"), &target)?;
         make_empty(&partial)?;
-        // A process that died between the two renames of `publish` left the old
-        // result at `replaced`.
+        // A process may have died between the two renames of `publish`. In this case, the old
+        // result is at `replaced`.
         if replaced.exists() && !target.exists() {
             fs::rename(&replaced, &target).map_err(ResultsError::io("restore", &target))?;
         }
@@ -70,7 +71,7 @@ impl Staging {
     /// On an error the filled hidden folder stays, so that hours of work are not lost.
     pub(crate) fn publish(mut self) -> Result<PathBuf, ResultsError> {
         self.keep = true;
-        // Check the target again, because files may have appeared in it during the run.
+        // Check the target again, because files may have appeared in the target during the run.
         check_replaceable(&self.target)?;
         if self.target.exists() {
             remove_folder(&self.replaced)?;
@@ -90,8 +91,8 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
-            // The folder is hidden and incomplete, so it is removed.
-            // If this folder cannot be removed now, the next run removes the folder.
+            // The hidden folder is incomplete, so it is removed. If this folder cannot be removed
+            // now, the next run removes the folder.
             let _ = clear(&self.partial);
         }
     }
@@ -115,13 +116,14 @@ fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
 /// Clears a claimed folder that contains no complete run: removes hidden folders of runs,
 /// and lists of planned runs. A folder with any other file stays unchanged.
 pub(crate) fn clear_barren(folder: &Path) {
-    // Leave a folder with other files alone. The end of the command removes leftovers in it.
+    // Leave a folder with other files unchanged. The end of the command removes leftovers in the
+    // folder.
     if !is_barren(folder, DEPTH_MAX) {
         return;
     }
     let _ = remove_leftovers(folder);
     if entries(folder).iter().all(|(name, _)| name == LOCK_FILE || !name.starts_with('.')) {
-        // Ignore failed removals: the next command reports the entry that blocks it.
+        // Ignore failed removals: the next command reports the file or folder that blocks it.
         for (name, path) in entries(folder) {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { remove_plan(&name, &path) };
         }
@@ -132,7 +134,7 @@ fn remove_plan(name: &str, path: &Path) -> io::Result<()> {
     if name == LOCK_FILE { Ok(()) } else { fs::remove_file(path) }
 }
 
-/// Whether a folder contains only what commands write before their first run is complete.
+/// Whether a folder contains only the files that commands write before their first run is complete.
 fn is_barren(folder: &Path, depth: usize) -> bool {
     let is_plan = |name: &str, path: &Path| match name {
         LOCK_FILE => Claim::is_lock_file(path),
@@ -203,8 +205,8 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Whether the files belong to a run whose manifest is missing or invalid.
-/// The folder of such a run has only files that runs write, including a scenario and every table.
+/// Whether files with the names `names` belong to a run whose manifest is missing or invalid. The
+/// folder of such a run has only files that runs write, including a scenario and every table.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))
@@ -232,9 +234,9 @@ fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     (head.format == FORMAT).then_some(head.inputs)
 }
 
-/// Removes the folder of a run, and the parent folder if it is then empty.
-/// Does nothing if the run's folder does not exist.
-/// A process killed during the removal leaves a hidden folder, which a later command removes.
+/// Removes the folder of a run, and then the parent folder if that folder is empty. Does nothing if
+/// the run has no folder. A process killed during the removal leaves a hidden folder, which a later
+/// command removes.
 ///
 /// # Errors
 /// If the folder contains any file that no run writes, another process is writing the run,
@@ -270,7 +272,8 @@ fn files_by_checksums(folder: &Path) -> Option<Vec<String>> {
     Some(sums.iter().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// Creates the empty hidden folder of a claimed run. Removes files that a killed run left in it.
+/// Creates the empty hidden folder of a claimed run. Removes files that a killed run left in the
+/// hidden folder.
 fn make_empty(partial: &Path) -> Result<(), ResultsError> {
     if is_ours(partial) {
         clear(partial).map_err(ResultsError::io("remove", partial))?;
@@ -326,7 +329,7 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
     let mut removed = 0;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        // Do not follow symbolic links.
+        // Do not search the targets of symbolic links.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let hidden = |ending: &str| name.strip_prefix('.')?.strip_suffix(ending).map(str::to_owned);
         // The claim fails if a process is writing the run.

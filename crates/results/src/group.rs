@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Name of the file that stores a [`Group`].
+/// Name of the file that stores a [`Group`]: the planned runs of a folder.
 pub const GROUP_FILE: &str = "group.json";
 /// Format name that identifies `group.json` as a file of bufferlab.
 const FORMAT: &str = "bufferlab-group";
@@ -16,7 +16,7 @@ const FORMAT: &str = "bufferlab-group";
 /// Content of `group.json`: the planned runs of a folder, written before the first run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// Always `bufferlab-group`.
+    /// Name of the file's format, always `bufferlab-group`.
     format: String,
     /// Folders of the runs relative to the group's folder, in display order: `seed-1`, `dt/seed-1`.
     pub runs: Vec<String>,

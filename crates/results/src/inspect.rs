@@ -26,9 +26,9 @@ const PAGES: [&str; 9] = [
 /// Result of [`inspect`]: numbers of files and a list of problems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
-    /// Number of inspected runs.
+    /// Number of runs that were inspected.
     pub runs: usize,
-    /// Number of inspected files with a checksum.
+    /// Number of files whose checksums were compared.
     pub files: usize,
     /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
@@ -39,7 +39,7 @@ pub struct Inspection {
     /// Earlier versions stored no checksums of manifests, comparisons and pages.
     /// A killed command may also leave pages without a checksum.
     pub unchecked: Vec<PathBuf>,
-    /// Problems of the results, each with its folder.
+    /// Problems of the results, each with the folder that has the problem.
     pub problems: Vec<(PathBuf, String)>,
 }
 
@@ -63,7 +63,7 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
                 let problem = |run: &String| (dir.clone(), format!("{run} has no result"));
                 inspection.problems.extend(missing.map(problem));
             }
-            // The function `pages` reports a damaged group file.
+            // The function `pages` has already reported a damaged group file.
             Ok(None) | Err(ResultsError::Damaged { .. }) => {}
             Err(error) => inspection.problems.push((dir.clone(), error.to_string())),
         }
@@ -168,7 +168,7 @@ fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Lists the visible folders in `dir` by name.
+/// Lists the subfolders of `dir` by name, without hidden folders and links.
 fn folders(dir: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let mut list = Vec::new();
     for entry in fs::read_dir(dir).map_err(ResultsError::io("read", dir))? {

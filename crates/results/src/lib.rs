@@ -62,9 +62,9 @@ pub use writer::{RunWriter, store_run};
 
 /// Name of the manifest file. A folder with a manifest is a complete run.
 pub const MANIFEST_FILE: &str = "manifest.json";
-/// Name of the file with the resolved scenario.
+/// Name of the file with the run's resolved scenario.
 pub const SCENARIO_FILE: &str = "scenario.toml";
-/// Name of the file with explained events.
+/// Name of the file with the run's explained events.
 pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// Format name that identifies a run's manifest. Folders with another format are never replaced.
 pub const FORMAT: &str = "bufferlab-run";
-/// Format version of a manifest. It changes if an older reader would misread the folder.
+/// Format version of a manifest. The version changes if an older reader would misread the folder.
 pub const FORMAT_VERSION: u32 = 2;
 
 /// Caveat id ([`RunCaveat::id`]) of a run that forwarded real packets.
@@ -18,15 +18,16 @@ pub const REAL_PACKETS: &str = "real-packets";
 /// Manifest data that is known before a run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunHeader {
-    /// Version of the program.
+    /// Version of the program that executes the run.
     pub bufferlab_version: String,
-    /// Git commit of the program, if the build knew it.
+    /// Git commit of the program; `None` if the commit was unknown at build time.
     pub git_commit: Option<String>,
     /// Name of the scenario.
     pub scenario_name: String,
     /// Description of the scenario.
     pub scenario_description: String,
-    /// The resolved scenario as a scenario file. It is stored beside the tables, and hashed.
+    /// Text of the resolved scenario as a scenario file. The run stores the text beside the tables,
+    /// and hashes it.
     pub scenario_toml: String,
     /// Files that the resolved scenario refers to, by name.
     /// The files are stored beside the scenario, so that the folder can be run again.
@@ -45,7 +46,7 @@ pub struct RunHeader {
     pub duration_ns: u64,
     /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
-    /// Size below which a flow counts as short (bytes), unless it belongs to a query.
+    /// Size below which a flow counts as short (bytes), unless the flow belongs to a query.
     pub short_flow_bytes: u64,
     /// Interval between samples of the time series (ns); 0: no samples.
     pub sample_interval_ns: u64,
@@ -55,7 +56,7 @@ pub struct RunHeader {
     pub names: NameTables,
 }
 
-/// The policy of a run.
+/// The buffer policy of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyHead {
     /// Name of the policy in the registry.
@@ -79,11 +80,11 @@ pub struct VariantHead {
 /// Names of classes, switches and hosts, to which rows refer by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameTables {
-    /// Names of flow classes.
+    /// Names of the run's flow classes.
     pub classes: Vec<String>,
-    /// Names of switches.
+    /// Names of the run's switches.
     pub switches: Vec<String>,
-    /// Names of hosts.
+    /// Names of the run's hosts.
     pub hosts: Vec<String>,
     /// Descriptions of schedules and collectives, by the number of the schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -108,20 +109,20 @@ pub struct RunCaveat {
     pub id: String,
     /// Description of the problem with the run.
     pub message: String,
-    /// Advice to the reader of the results.
+    /// Advice on the problem to the reader of the results.
     pub advice: String,
 }
 
 /// `manifest.json`, with its fields in the order of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Always [`FORMAT`].
+    /// Name of the manifest's format, always [`FORMAT`].
     pub format: String,
-    /// Always [`FORMAT_VERSION`].
+    /// Version of the manifest's format, always [`FORMAT_VERSION`].
     pub format_version: u32,
-    /// Version of the program that ran.
+    /// Version of the program that executed the run.
     pub bufferlab_version: String,
-    /// Git commit of the program, if the build knew it.
+    /// Git commit of the program; `None` if the commit was unknown at build time.
     pub git_commit: Option<String>,
     /// Name of the scenario.
     pub scenario_name: String,
@@ -130,7 +131,8 @@ pub struct Manifest {
     /// SHA-256 of `scenario.toml` and the files to which it refers,
     /// in hexadecimal ([`scenario_hash`]).
     pub scenario_sha256: String,
-    /// Names of the files to which `scenario.toml` refers; they are stored beside it.
+    /// Names of the files to which `scenario.toml` refers. The folder stores these files beside the
+    /// scenario.
     #[serde(default)]
     pub inputs: Vec<String>,
     /// Profile of the scenario: `paper` or `artifact`.
@@ -142,21 +144,21 @@ pub struct Manifest {
     /// Name of the run in a comparison; omitted if that is the policy's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<VariantHead>,
-    /// Priorities that are lossless (PFC) on at least one switch, ascending.
-    /// Empty in folders of versions that did not record them.
+    /// Priorities that are lossless (PFC) on at least one switch, ascending. Empty in folders of
+    /// versions that did not record lossless priorities.
     #[serde(default)]
     pub lossless_priorities: Vec<u8>,
     /// Length of the interval in which flows start (ns), from time 0.
     pub duration_ns: u64,
     /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
-    /// Size below which a flow counts as short (bytes), unless it belongs to a query.
+    /// Size below which a flow counts as short (bytes), unless the flow belongs to a query.
     pub short_flow_bytes: u64,
     /// Interval between samples of the time series (ns); 0: no samples.
     pub sample_interval_ns: u64,
     /// Name of the sampled switch; `None` without samples.
     pub sample_switch: Option<String>,
-    /// Totals of the run.
+    /// Totals of the run: flows, packet-hops, events and peaks.
     pub totals: Totals,
     /// Caveats of the run, to check before trusting its numbers.
     pub caveats: Vec<RunCaveat>,
@@ -219,10 +221,10 @@ impl Manifest {
     }
 }
 
-/// Totals of a run: [`RunTotals`] without the names.
+/// Totals of a run: [`RunTotals`] without the names of classes, switches and hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Simulated time at the end of the run.
+    /// Simulated time at the end of the run (ns).
     pub end_ns: u64,
     /// Number of flows that started.
     pub flows: u64,
@@ -247,15 +249,15 @@ pub struct Totals {
 /// A lossless ingress queue at its peak, in a run without any pause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueNearPause {
-    /// Name of the switch.
+    /// Name of the switch with the queue.
     pub switch: String,
-    /// Arrival port of the queue.
+    /// Ingress port of the queue.
     pub port: u16,
     /// Priority of the queue.
     pub priority: u8,
-    /// Length of the queue at its peak, as the policy compares it (bytes).
+    /// Length of the queue at its peak (bytes), as compared with the pause threshold.
     pub held_bytes: u64,
-    /// Pause threshold at that time (bytes).
+    /// Pause threshold at the time of the peak (bytes).
     pub threshold_bytes: u64,
 }
 
@@ -281,7 +283,7 @@ impl From<&RunTotals> for Totals {
     }
 }
 
-/// A table as listed in the manifest.
+/// Description of a table in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableInfo {
     /// Name of the table.
@@ -307,7 +309,7 @@ impl TableInfo {
     }
 }
 
-/// A column as listed in the manifest.
+/// Description of a table's column in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnInfo {
     /// Name of the column.
@@ -323,23 +325,24 @@ pub struct ColumnInfo {
     pub description: String,
 }
 
-/// `timing.json`: duration of the run. It differs from run to run, so it is not in the manifest.
+/// Content of `timing.json`: the duration of the run. Equal runs have different durations, so the
+/// duration is not in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// CPU time of the run (s).
+    /// CPU time of the run (s); `None` if the time is unknown.
     pub cpu_seconds: Option<f64>,
     /// Elapsed time of the run (s).
     pub wall_seconds: f64,
     /// Speed of the run in packet-hops per CPU second (`docs/evidence/performance.md`);
     /// `None` if the CPU time is unknown.
     pub packet_hops_per_cpu_second: Option<f64>,
-    /// Peak memory of the process (bytes), if the system reports it.
+    /// Peak memory of the process (bytes), if the operating system reports the peak.
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Returns the SHA-256 of a resolved scenario and its input files (name and content),
-/// in lower-case hexadecimal. Without inputs, the scenario's text alone is hashed. Two runs
-/// with equal hash, version and seed have equal results, so a sweep can skip finished runs.
+/// Returns the SHA-256 of a resolved scenario and its input files (name and content), in lower-case
+/// hexadecimal. Without input files, the hash covers the scenario's text alone. Two runs with equal
+/// hash, version and seed have equal results, so a sweep can skip finished runs.
 #[must_use]
 pub fn scenario_hash<C: AsRef<[u8]>>(scenario_toml: &str, inputs: &[(String, C)]) -> String {
     let mut hash = Sha256::new_with_prefix(scenario_toml.as_bytes());

@@ -18,9 +18,9 @@ use parquet::file::statistics::Statistics;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Number of packet rows decoded at a time.
+/// Number of packet rows that the reader decodes at a time.
 const BATCH_ROWS: usize = 8_192;
-/// The columns that a [`PacketBrief`] needs.
+/// Columns of the packet table that a [`PacketBrief`] needs.
 const BRIEF: [&str; 11] = [
     "time_ps",
     "switch",
@@ -43,7 +43,7 @@ pub struct PacketBrief {
     pub row: u64,
     /// Time of the packet's event (ps).
     pub time_ps: u64,
-    /// Kind of the packet's event.
+    /// Kind of the packet's event, such as an arrival or a drop.
     pub event: PacketEvent,
     /// Ingress port of the packet; for a pause, the port that sends the pause frame.
     pub ingress_port: u16,
@@ -59,7 +59,7 @@ pub struct PacketBrief {
     pub queue_bytes: u64,
     /// Occupancy of the whole buffer after the event (bytes).
     pub occupancy_bytes: u64,
-    /// The policy's limit for this packet (bytes).
+    /// Limit that the policy computes for this packet (bytes).
     pub threshold_bytes: Option<u64>,
 }
 
@@ -84,13 +84,13 @@ impl From<(u64, &PacketRow)> for PacketBrief {
 /// A row group: rows of the packet table that the file stores together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketGroup {
-    /// Number of the group's first row.
+    /// Number of the row group's first row in the packet table.
     pub first_row: u64,
-    /// Number of rows in the group.
+    /// Number of rows in the row group.
     pub rows: u64,
-    /// Time of the group's first row (ps).
+    /// Time of the row group's first row (ps).
     pub from_ps: u64,
-    /// Time of the group's last row (ps).
+    /// Time of the row group's last row (ps).
     pub until_ps: u64,
 }
 
@@ -220,7 +220,7 @@ fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError
             Some(Statistics::Int64(times)) => (times.min_opt().copied(), times.max_opt().copied()),
             _ => (None, None),
         };
-        // If the group has no statistics, assume that it may contain events of any time.
+        // A row group without statistics may contain events of any time.
         let from_ps = from.map_or(0, |time| time as u64);
         let until_ps = until.map_or(u64::MAX, |time| time as u64);
         groups.push(PacketGroup { first_row, rows, from_ps, until_ps });
@@ -282,12 +282,12 @@ fn brief(
     Ok(())
 }
 
-/// Returns the words of a dictionary column.
+/// Returns the dictionary of a text column.
 fn texts(array: &arrow_array::DictionaryArray<Int32Type>) -> impl Iterator<Item = &str> {
     array.values().as_string::<i32>().iter().map(Option::unwrap_or_default)
 }
 
-/// Types of the columns in [`BRIEF`].
+/// Returns the definitions of the columns in [`BRIEF`].
 fn brief_columns() -> &'static [bufferlab_metrics::Column] {
     static COLUMNS: std::sync::OnceLock<Vec<bufferlab_metrics::Column>> = std::sync::OnceLock::new();
     COLUMNS.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Reads a result folder: the manifest immediately, tables when they are used.
+//! Reads a result folder: the manifest when the folder is opened, each table when it is used.
 
 use crate::cells::BatchReader;
 use crate::digest::{self, FileFault, sha256};
@@ -73,27 +73,27 @@ impl RunResult {
         Ok(Self { dir: dir.to_path_buf(), manifest, sums })
     }
 
-    /// Whether `dir` looks like a finished run (it has a manifest).
+    /// Whether `dir` looks like a finished run, that is, has a manifest.
     #[must_use]
     pub fn is_complete(dir: &Path) -> bool {
         dir.join(MANIFEST_FILE).is_file()
     }
 
-    /// Path of the run's folder.
+    /// Path of the folder with the run's results.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Manifest of the run.
+    /// Manifest of the finished run.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// Returns the files that have changed since the run wrote them, in the order of the manifest.
-    /// The function also reports a changed report.
-    /// In a folder without checksums, only missing files are detected.
+    /// The changed files include `report.html`. In a folder without checksums, only missing files
+    /// are detected.
     ///
     /// # Errors
     /// If a file exists but cannot be read.
@@ -111,7 +111,7 @@ impl RunResult {
         }
         for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
             match files.iter().find(|file| file.name == name) {
-                // The function has already compared `SHA256SUMS` itself.
+                // The first loop has already compared this file with an equal checksum.
                 Some(file) if file.sha256 == sum => {}
                 Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
                 None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),
@@ -189,7 +189,7 @@ impl RunResult {
         Ok(self.json(EXPLANATIONS_FILE)?.unwrap_or_default())
     }
 
-    /// Reads an optional JSON file of the run.
+    /// Reads an optional JSON file of the run; `None` if the file is missing.
     fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ResultsError> {
         let path = self.dir.join(name);
         match fs::read(&path) {
@@ -326,7 +326,7 @@ mod tests {
         [first.clone(), ResetRow { class: 0, scope: Scope::Switch, outage_ns: None, ..first }]
     }
 
-    /// Writes some resets to a file.
+    /// Writes two resets to a table file in `folder`.
     fn file(folder: &Path) -> PathBuf {
         let path = folder.join("resets.parquet");
         let names = NameArrays::new(&names());

@@ -5,9 +5,9 @@ use crate::read::RunResult;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Finds the finished runs of `dir`, each with its label for reports. The label is
-/// that of the variant, or else the folder's name in a comparison, or else the policy's name.
-/// `dir` is the folder of a run, or has runs in `seed-<n>/` or `<label>/seed-<n>/`.
+/// Finds the finished runs of `dir`, each with its label for reports. The label is the variant's
+/// label, or else the folder's name in a comparison, or else the policy's name. `dir` is the folder
+/// of a run, or has runs in `seed-<n>/` or `<label>/seed-<n>/`.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.

@@ -26,11 +26,10 @@ impl Sums {
         Self(files.into_iter().map(|file| (file.name.clone(), file.sha256.clone())).collect())
     }
 
-    /// Reads the checksums of `folder`; `None` if the folder has none.
+    /// Reads the checksums of `folder`; `None` if the folder has no checksum file.
     ///
-    /// # Errors
-    /// If the checksum file exists but has changed since it was written.
-    /// A changed file is never taken for an older format.
+    /// # Errors If the checksum file exists but has changed since a command wrote the file. A
+    /// changed checksum file never counts as a file of an older format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(SUMS_FILE);
         let damaged = || ResultsError::Damaged {
@@ -187,7 +186,7 @@ pub(crate) fn with_digest(document: &str) -> String {
     format!("{body}{}{}{}", DIGEST.0, sha256(format!("{body}\n}}\n").as_bytes()), DIGEST.1)
 }
 
-/// Whether a document is unchanged since [`with_digest`] wrote it.
+/// Whether a JSON document is unchanged since [`with_digest`] added a digest.
 pub(crate) fn has_its_digest(document: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(document) else { return false };
     text.rfind(DIGEST.0).is_some_and(|at| with_digest(&format!("{}\n}}\n", &text[..at])) == text)

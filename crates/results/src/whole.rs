@@ -1,12 +1,12 @@
-//! Writes files atomically: a file appears only when it is complete.
+//! Writes files atomically: the file appears under its name only when it is complete.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a file atomically: writes a copy beside its target and renames the copy.
-/// Two processes may write one file at a time without conflict.
+/// Writes a file atomically: writes a copy beside the target `path` and renames the copy. Two
+/// processes may write one file at a time without conflict.
 ///
 /// # Errors
 /// If writing or renaming fails.
@@ -23,13 +23,14 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
 pub struct WholeFile {
     path: PathBuf,
     half: PathBuf,
-    /// The unfinished copy of the file. Its lock shows other processes that it is in use.
+    /// The unfinished copy of the file. A lock on the copy shows other processes that the copy is
+    /// in use.
     file: BufWriter<File>,
     is_finished: bool,
 }
 
 impl WholeFile {
-    /// Creates an unfinished copy beside `path`.
+    /// Creates an empty copy beside `path`, to be filled and renamed.
     ///
     /// # Errors
     /// If the copy cannot be created.
@@ -38,8 +39,8 @@ impl WholeFile {
         loop {
             let half = half_of(path);
             let file = OpenOptions::new().write(true).create_new(true).open(&half)?;
-            // On systems without locks, leftovers are not removed either.
-            // Another process may have removed the copy before it was locked; then try again.
+            // Another process may remove the copy before this process locks it; the loop then
+            // creates another copy. On systems without locks, no process removes leftovers.
             if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && half.exists() {
                 let file = BufWriter::new(file);
                 return Ok(Self { path: path.to_path_buf(), half, file, is_finished: false });

@@ -22,13 +22,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Number of rows that are collected before encoding: one or two megabytes for the widest table.
+/// Number of rows of a table that the writer collects before encoding: one or two megabytes for the
+/// widest table.
 const BATCH_ROWS: usize = 8_192;
-/// Number of rows per row group.
-/// An encoded group takes some megabytes of memory until it is written.
+/// Number of rows per row group of a table. An encoded group takes some megabytes of memory until
+/// it is written.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// Number of rows per row group of the packet table.
-/// With small groups, readers of a short period read little more than they need.
+/// Number of rows per row group of the packet table. With small groups, a reader of a short period
+/// reads few rows outside this period.
 const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
@@ -36,24 +37,24 @@ const PACKET_GROUP_ROWS: usize = 65_536;
 /// Dropping the writer without [`RunWriter::finish`] leaves no files.
 pub struct RunWriter {
     head: RunHeader,
-    /// Files of the run that are already complete.
+    /// Complete files of the run, each with its checksum.
     files: Vec<FileInfo>,
     /// Writers in the order of [`Table::ALL`]. `None` means an optional table without rows.
     tables: Vec<Option<TableWriter>>,
     names: NameArrays,
     explanations: Vec<ExplanationRecord>,
-    /// Hidden folder of the run. It is the last field, so that files are closed before its removal.
+    /// Hidden folder of the run. Fields are dropped in order, so the files are closed before the
+    /// hidden folder is removed.
     staging: Staging,
 }
 
 impl RunWriter {
-    /// Starts the result folder `dir`. The folder may be missing or empty,
-    /// or may contain the result of a run. That result is replaced when this run is complete.
-    /// Writes the resolved scenario and its inputs first.
+    /// Starts the result folder `dir`. The folder may be missing or empty, or may contain the
+    /// result of a run. The complete new run replaces the earlier result. Writes the resolved
+    /// scenario and its inputs first.
     ///
-    /// # Errors
-    /// If `dir` contains other files, another process is writing it, two names are equal,
-    /// or writing fails.
+    /// # Errors If `dir` contains other files, another process is writing to `dir`, two names are
+    /// equal, or writing fails.
     pub fn create(dir: &Path, head: RunHeader) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -90,7 +91,7 @@ impl RunWriter {
             classes: totals.classes.clone(),
             switches: totals.switches.clone(),
             hosts: totals.hosts.clone(),
-            // Totals have no descriptions of schedules.
+            // The totals lack descriptions of schedules, so the descriptions are from the header.
             schedules: head.names.schedules.clone(),
         };
         assert_eq!(head.names, names, "the totals have the names that the writer was created with");
@@ -138,12 +139,11 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
     TableWriter::create(table.name(), table.columns(), names, staging.file(&table_file(table)))
 }
 
-/// Stores the files of a run from another machine in the folder `dir`.
-/// Like [`RunWriter::finish`], stores them atomically, and replaces only an earlier run.
+/// Stores the files of a run from another machine in the folder `dir`. Like [`RunWriter::finish`],
+/// the function stores all files or none, and replaces only an earlier run.
 ///
-/// # Errors
-/// If the files do not belong to a finished run, `dir` contains other files,
-/// another process is writing it, or writing fails.
+/// # Errors If the files do not belong to a finished run, `dir` contains other files, another
+/// process is writing to `dir`, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {
@@ -225,7 +225,7 @@ impl RunSink for RunWriter {
     }
 }
 
-/// Writer of one table's Parquet file.
+/// Writer of the Parquet file of one table.
 pub(crate) struct TableWriter {
     path: PathBuf,
     batch: BatchWriter,

@@ -1,8 +1,7 @@
 //! The scenario format as data: every table, key, kind, default and explanation, in one place.
 //!
-//! The reader looks up keys in these tables, and so knows which keys exist. The JSON Schema and
-//! the reference in `docs/reference/scenarios.md` are generated from the tables, so the three
-//! cannot drift apart.
+//! The reader accepts only the keys of these tables. The JSON Schema and the reference in
+//! `docs/reference/scenarios.md` are generated from the tables, so the three cannot drift apart.
 
 mod catalogs;
 mod declare;
@@ -41,8 +40,8 @@ use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{Expected, Kind, TableSpec, Variant};
 use bufferlab_document::tree::Merging;
 
-/// Rules for merging a scenario with a scenario that it extends, in addition to the
-/// declared tables.
+/// Rules for merging a scenario with a scenario that it extends. They supplement the declarations
+/// of tables.
 pub(crate) static MERGING: Merging = Merging {
     alternatives: &[
         &["buffer", "buffer_per_port_per_gbps"],
@@ -58,7 +57,7 @@ pub(crate) static TABLES: &[&TableSpec] = &[
     &OUTPUT,
 ];
 
-/// Old spellings of keys, and their new spellings.
+/// Old spellings of scenario keys, with their new spellings.
 pub(crate) static MOVED: &[MovedKey] = &[
     transport_key("dctcp_gain", "congestion_control = { name = \"dctcp\", gain = \"1/16\" }"),
     transport_key("dctcp_initial_alpha", "congestion_control = { name = \"dctcp\", initial_alpha = 1.0 }"),

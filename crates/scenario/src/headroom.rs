@@ -1,5 +1,5 @@
-//! Headroom that the cables of a scenario need. It follows from the model of
-//! [`bufferlab_units::headroom`] with the data of the network, its transports and its switches.
+//! Headroom that the cables of a scenario need. The module applies the model of
+//! [`bufferlab_units::headroom`] to the network, the transports and the switches.
 
 use crate::model::{PfcSpec, Scenario, SwitchSpec, TransportSpec};
 use bufferlab_core::{BufferProfile, Direction, ParamValue};
@@ -111,7 +111,8 @@ pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u
 
 impl Scenario {
     /// Returns the properties of the cable at `port` of a switch that determine the headroom of
-    /// `priority`. `None` if the priority is lossy, or the switch has no such port.
+    /// `priority`. The result is `None` if the priority is lossy, or if the switch has no port
+    /// `port`.
     #[must_use]
     pub fn paused_cable(&self, switch: u32, port: u16, priority: u8) -> Option<PausedCable> {
         let spec: &SwitchSpec = self.switches.get(switch as usize)?;

@@ -11,11 +11,11 @@ const fn limit(name: &'static str, most: u64, unit: &'static str, place: &'stati
     Limit { name, most, unit, place, effect: EFFECT }
 }
 
-/// Maximum number of events that one run explains.
+/// Maximum number of packet events that one run explains.
 pub const EXPLAINED: Limit =
     limit("explained events", EXPLAINED_MAX, "", "`output.explain_losses`, `explain --count`");
 
-/// Limits that this crate checks.
+/// Limits of scenario files that this crate checks.
 pub const LIMITS: &[Limit] = &[
     limit("queues of a switch", MAX_QUEUES as u64, "", "ports × `switch.queues_per_port`"),
     limit("bytes of a frame", FRAME_MAX, "B", "`segment_bytes` and `header_bytes` of transports"),

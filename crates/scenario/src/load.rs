@@ -22,14 +22,14 @@ pub(crate) const EXTENDS_MAX: usize = 32;
 /// A loaded scenario, with its resolved text and its warnings.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Scenario that a driver runs.
+    /// Scenario for a driver, such as the simulator.
     pub scenario: Scenario,
     /// Text of the scenario as TOML with all defaults. The text loads to an equal scenario if the
     /// files in [`Self::inputs`] are in its folder.
     pub resolved: String,
     /// Files that the scenario refers to, with the names in [`Self::resolved`].
     pub inputs: Vec<InputFile>,
-    /// Warnings to check before trusting the numbers.
+    /// Warnings about the scenario, to check before trusting the numbers.
     pub warnings: Vec<Problem>,
     /// Variant with which the scenario was loaded, unless the variant is only the name of a policy.
     pub variant: Option<VariantName>,
@@ -57,10 +57,10 @@ pub struct Changes<'a> {
 
 /// Loads a scenario file.
 ///
-/// `overrides` are applied in order, after the file and all files that it extends. An override is a
-/// dotted key and a TOML value; a bare word is a string. Examples are `("switch.policy", "abm")`,
-/// `("workload.0.load", "0.8")` and `("transport.dctcp.min_rto", "1 ms")`. A key names a list entry
-/// by number or name.
+/// The function applies `overrides` in order, after the file and all files that the file extends.
+/// An override is a dotted key and a TOML value; a bare word is a string. Examples are
+/// `("switch.policy", "abm")`, `("workload.0.load", "0.8")` and `("transport.dctcp.min_rto", "1
+/// ms")`. A key names a list entry by number or name.
 ///
 /// # Errors
 /// All mistakes that one pass can find.
@@ -96,8 +96,8 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
     Ok(loaded)
 }
 
-/// Loads a scenario file with keys that another document sets, in order. Errors show mistakes in
-/// these keys in the other document.
+/// Loads a scenario file with keys that another document sets, in order. For a mistake in these
+/// keys, the error shows the other document.
 ///
 /// # Errors
 /// In the cases of [`load`].
@@ -126,8 +126,8 @@ pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Res
     load_changed(path, Some(text), &Changes { overrides, ..Changes::default() })
 }
 
-/// Loads a scenario from its text with keys that another document sets, in order. Errors show
-/// mistakes in these keys in the other document.
+/// Loads a scenario from its text with keys that another document sets, in order. For a mistake in
+/// these keys, the error shows the other document.
 ///
 /// # Errors
 /// In the cases of [`load`].
@@ -142,7 +142,7 @@ pub fn load_text_with(path: &Path, text: &str, settings: &[Setting]) -> Result<L
     })
 }
 
-/// Records that `path` has no readable scenario file.
+/// Records the error that `path` is no readable scenario file.
 fn report_unreadable(context: &Context, path: &Path, error: &std::io::Error) {
     let complaint = Complaint::new(format!("cannot read {}: {}", path.display(), reason(error)), "");
     let help = match nearby_file(path) {
@@ -181,8 +181,8 @@ fn finish(
     }
 }
 
-/// Reads a file and all files that it extends, and merges them. `None` after an error, which
-/// the context records.
+/// Reads a scenario file and all files that it extends, and merges their content. After an error,
+/// the result is `None`, and the context contains the error.
 fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> {
     let mut layers = Vec::new();
     let mut chain: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -204,7 +204,7 @@ fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> 
     Some(merged)
 }
 
-/// Reads the file that `extends` names.
+/// Reads the scenario file that the key `extends` names.
 fn read_base(
     context: &Context,
     folder: &Path,
@@ -273,7 +273,7 @@ fn apply(context: &mut Context, root: &mut Item, setting: &Setting) {
     }
 }
 
-/// Applies one override to the scenario.
+/// Sets the key `key` of the scenario, as one override requests.
 fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
     let text = format!("--set {key}={value}");
     let source = context.add_source(COMMAND_LINE, &text, Path::new(""));

@@ -24,7 +24,7 @@ impl SwitchSpec {
     }
 }
 
-/// Fault of a host.
+/// Fault of a host, such as a pause storm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultSpec {
     /// The network card of a host sends pause frames to its switch, regardless of received packets.
@@ -61,7 +61,7 @@ impl Default for HardwareSpec {
     }
 }
 
-/// Rule that chooses the queue of a packet.
+/// Rule of a switch that chooses the queue of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassifierSpec {
     /// Registry name of the classifier.
@@ -71,7 +71,7 @@ pub struct ClassifierSpec {
 }
 
 impl ClassifierSpec {
-    /// Builds the classifier for a switch.
+    /// Builds the classifier for a switch with `queues_per_port` queues.
     ///
     /// # Errors
     /// If the classifier is no longer registered, or a parameter does not fit the switch.
@@ -85,7 +85,7 @@ impl ClassifierSpec {
 }
 
 impl EcnSpec {
-    /// Builds the marker for a switch.
+    /// Builds the ECN marker for a switch of the shape `shape`.
     ///
     /// # Errors
     /// If the rule is no longer registered, or a parameter does not fit the switch.
@@ -119,17 +119,17 @@ pub enum InitialWindow {
 pub struct RdmaSpec {
     /// Method by which a queue pair repairs losses.
     pub recovery: Recovery,
-    /// Whether the bytes in flight are limited to a bandwidth-delay product, whatever the
-    /// congestion control allows.
+    /// Whether the bytes in flight are limited to a bandwidth-delay product, even if the congestion
+    /// control allows more.
     pub window_limit: bool,
     /// Time without an acknowledgement after which a queue pair sends a message again. With `None`,
     /// losses that the receiver cannot report are never repaired.
     pub retransmission_timeout: Option<Time>,
     /// Time after which go-back-N repeats a negative acknowledgement; `None` sends one per gap.
     pub nack_interval: Option<Time>,
-    /// Method by which receivers report marks.
+    /// Method by which RDMA receivers report ECN marks to senders.
     pub notification: Notification,
-    /// Whether a segment that waited for the NIC delays the segments after it.
+    /// Whether a segment that waited for the host's network card delays the segments after it.
     pub strict_pace: bool,
     /// Whether a message is complete when its last ACK reaches the sender, not when its last byte
     /// reaches the receiver.
@@ -155,7 +155,7 @@ pub struct PersistentSpec {
 pub struct Pacing {
     /// Rate on the wire while a flow sends, with headers.
     pub rate: BitRate,
-    /// Gaps between the packets of a flow.
+    /// Distribution of the gaps between the packets of a flow.
     pub spacing: Spacing,
 }
 
@@ -186,7 +186,7 @@ choices! {
 }
 
 choices! {
-    /// Order of link events at the same instant.
+    /// Order in which the simulator processes link events of one instant.
     #[derive(Default)]
     pub enum TieOrder {
         #[default]
@@ -205,7 +205,7 @@ choices! {
 }
 
 impl WorkloadSpec {
-    /// Creates a workload that no scenario file describes.
+    /// Creates a workload from code, without a scenario file.
     #[must_use]
     pub fn new(class: impl Into<String>, transport: u32, workload: impl Workload) -> Self {
         let (class, workload) = (class.into(), Arc::new(workload));
@@ -213,8 +213,8 @@ impl WorkloadSpec {
     }
 }
 
-/// Two workloads are equal if their class, transport, kind and parameters are equal: the traffic
-/// follows from them.
+/// Two workloads are equal if their class, transport, kind and parameters are equal, because these
+/// values determine the traffic.
 impl PartialEq for WorkloadSpec {
     fn eq(&self, other: &Self) -> bool {
         self.class == other.class

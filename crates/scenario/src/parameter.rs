@@ -17,7 +17,7 @@ pub enum ParameterTextError {
     Count,
     /// The text is neither `true` nor `false`.
     Flag,
-    /// The text is none of the parameter's words.
+    /// The text is none of the parameter's allowed words.
     Word(&'static [Word]),
     /// A parameter whose values are tables, which only scenario files can have.
     Table,
@@ -100,7 +100,7 @@ fn size(text: &str) -> Result<u64, ParameterTextError> {
     parse_size(text).map_err(|error| ParameterTextError::Quantity(error, Dimension::Size))
 }
 
-/// Parses a number or a fraction.
+/// Parses a number such as `0.5`, or a fraction such as `1/16`.
 fn number(text: &str) -> Option<f64> {
     match text.split_once('/') {
         Some((top, bottom)) => Some(top.trim().parse::<f64>().ok()? / bottom.trim().parse::<f64>().ok()?),

@@ -39,7 +39,7 @@ use crate::tree::Item;
 use bufferlab_core::Profile;
 use silent::ScenarioCheck;
 
-/// Result of reading a file: the scenario, its resolved text, and the files that it refers to.
+/// Result of reading a scenario file: the scenario, its resolved text, and its input files.
 pub(crate) struct Read {
     pub(crate) scenario: Scenario,
     pub(crate) resolved: String,
@@ -67,10 +67,11 @@ fn unfit_name(name: &str) -> Option<Complaint> {
     Some(Complaint::new(message, expected).help("say where results go with --out DIR"))
 }
 
-/// Reads the root table. `None` after any mistake, which the context records.
+/// Reads the root table of a scenario. After any mistake, the result is `None`, and the context
+/// contains the mistake.
 ///
-/// The reader reads sections even after mistakes in earlier sections, if it can judge them alone.
-/// So one run shows as many mistakes as possible.
+/// After mistakes in earlier sections, the reader continues with all sections that do not depend on
+/// a wrong section. So one run shows as many mistakes as possible.
 pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Option<Read> {
     let inputs = Inputs::default();
     let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;

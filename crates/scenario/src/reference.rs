@@ -13,7 +13,7 @@ use bufferlab_workload::BUILTIN_SIZES;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A page of the scenario reference.
+/// A page of the reference of scenario keys.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferencePage {
     /// Path of the page relative to the root of the repository.
@@ -72,7 +72,7 @@ pub static REFERENCE_PAGES: &[ReferencePage] = &[
 ];
 
 impl ReferencePage {
-    /// Returns the text of the page.
+    /// Returns the text of the page as Markdown.
     #[must_use]
     pub fn text(&self) -> String {
         let mut sections = String::new();
@@ -99,7 +99,7 @@ impl ReferencePage {
         )
     }
 
-    /// Returns a link to the page from `docs/reference/scenarios.md`.
+    /// Returns the target of a link to the page from `docs/reference/scenarios.md`.
     fn link(&self) -> &'static str {
         self.path.trim_start_matches("docs/reference/")
     }
@@ -134,7 +134,7 @@ pub fn key_index() -> String {
     text
 }
 
-/// Writes a row of the table [`key_index`].
+/// Writes a row of the table [`key_index`], which lists the keys of all pages.
 fn row(text: &mut String, page: &ReferencePage, title: &str, keys: Vec<&str>) {
     let anchor: String = title
         .to_lowercase()

@@ -75,7 +75,7 @@ mod tests {
         schema["properties"].as_object().expect("an object schema").keys().map(String::as_str).collect()
     }
 
-    /// Compares a table of the schema, and every table below it, with the keys that
+    /// Compares a table of the JSON schema, and every table inside that table, with the keys that
     /// the reader accepts.
     fn assert_same_keys(spec: &'static TableSpec, schema: &Value, extends: bool) {
         let cards = spec.cards(false);

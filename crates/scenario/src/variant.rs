@@ -44,7 +44,7 @@ const LONGEST_LABEL: usize = 60;
 const LONGEST_WRITTEN_LABEL: usize = 40;
 /// Maximum length of a folder name (bytes). File systems allow 255, and prefixes may be added.
 const LONGEST_FOLDER: usize = 100;
-/// Characters that a label may not have, because they have another meaning in variants.
+/// Characters that a label must not contain, because they separate the parts of a variant.
 const NOT_IN_A_LABEL: &[char] = &['(', ')', '=', '+', ',', '[', ']', '{', '}', '"', '\''];
 
 /// A variant: a policy with parameters and optionally other changes, with a label.
@@ -60,7 +60,7 @@ pub struct Variant {
     changes: Vec<Change>,
 }
 
-/// One change `key=value` of a variant.
+/// One assignment `key=value` of a variant.
 #[derive(Clone, Debug)]
 struct Change {
     key: String,
@@ -121,9 +121,8 @@ impl Variant {
 
     /// Parses the text of a variant.
     ///
-    /// # Errors
-    /// A mistake with its place: in brackets, the policy, a parameter or a path. Values are checked
-    /// when a scenario is loaded with the variant.
+    /// # Errors A mistake with its place: in brackets, the policy, a parameter or a path. The
+    /// values of parameters are checked when a scenario is loaded with the variant.
     pub fn parse(written: &str) -> Result<Self, Mistake> {
         let (named, start) = label_of(written)?;
         let seen = unquoted(written, start)?;
@@ -174,8 +173,8 @@ impl Variant {
         }
     }
 
-    /// Returns a folder name for the label. It has only characters that every file system allows:
-    /// letters, digits and a few signs.
+    /// Returns a folder name for the label, with characters that every file system allows: letters,
+    /// digits and a few signs.
     #[must_use]
     pub fn folder(&self) -> String {
         let mut name = String::new();
@@ -192,7 +191,7 @@ impl Variant {
         if name.is_empty() || name.starts_with("seed-") { format!("variant-{name}") } else { name.to_owned() }
     }
 
-    /// Policy of the variant.
+    /// Buffer policy of the variant.
     #[must_use]
     pub const fn policy(&self) -> &'static PolicyInfo {
         self.policy
@@ -204,7 +203,8 @@ impl Variant {
         self.named.is_none() && self.parameters.is_empty() && self.changes.is_empty()
     }
 
-    /// Whether both variants lack a label, and have equal policies and values: 1 equals 1.0.
+    /// Whether both variants lack a label, and have equal policies and equal values, where 1 equals
+    /// 1.0.
     #[must_use]
     pub fn means_the_same(&self, other: &Self) -> bool {
         let values = |changes: &[Change]| -> BTreeMap<String, String> {
@@ -339,7 +339,7 @@ fn bare(text: &str, origin: Origin) -> Item {
     Item { value: Value::String(text.to_owned()), origin }
 }
 
-/// Returns the name of the policy in `switch.policy`.
+/// Returns the name of the policy that the scenario's `switch.policy` selects.
 fn scenario_policy(root: &Item) -> Option<String> {
     let below = |item: &Item, key: &str| match &item.value {
         Value::Table(table) => table.get(key).cloned(),
@@ -375,7 +375,7 @@ fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     Ok((Some(part.text.to_owned()), colon + 1))
 }
 
-/// Whether the text is a class in a Python file, such as `mine.py:FairShare`.
+/// Whether the text names a class in a Python file, such as `mine.py:FairShare`.
 fn is_python(before: &str, behind: &str) -> bool {
     before.to_ascii_lowercase().ends_with(".py")
         && behind.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -407,8 +407,8 @@ fn policy_called(written: &str, name: Part<'_>) -> Result<&'static PolicyInfo, M
     Err(Mistake::new(written, place(), format!("there is no policy \"{}\"", name.text), help))
 }
 
-/// Returns the path from the root of a scenario. Keys of `[switch]` may lack the prefix `switch.`,
-/// unless the root has a key of the same name.
+/// Returns the path of a key from the root of a scenario. Keys of `[switch]` may lack the prefix
+/// `switch.`, unless the root has a key of the same name.
 ///
 /// # Errors
 /// A help text that suggests a similar path.

@@ -16,13 +16,13 @@ pub enum ViewError {
     /// The path of the run is a file instead of a folder.
     #[error("{} is a file, and a view shows the folder of a run", path.display())]
     NotAFolder {
-        /// Path of the file.
+        /// Path of the file that should be the folder of a run.
         path: PathBuf,
     },
-    /// The folder contains several runs.
+    /// The folder contains several runs, but a view shows only one run.
     #[error("{} holds several runs, and a view shows one", path.display())]
     SeveralRuns {
-        /// Folder of the results.
+        /// Folder that contains several runs.
         path: PathBuf,
         /// Names of the runs' folders.
         runs: Vec<String>,
@@ -30,15 +30,15 @@ pub enum ViewError {
     /// The run has no switch with the requested name.
     #[error("the run has no switch \"{name}\"")]
     NoSuchSwitch {
-        /// Name that no switch has.
+        /// Requested name, which no switch of the run has.
         name: String,
-        /// Names of the run's switches.
+        /// Names of all switches in the run.
         switches: Vec<String>,
     },
     /// The run has neither packets nor samples of the switch.
     #[error("the run recorded neither packets nor samples of {switch}")]
     NothingRecorded {
-        /// Name of the switch.
+        /// Name of the switch without recorded data.
         switch: String,
         /// Names of switches with packets or samples.
         recorded: Vec<String>,
@@ -46,22 +46,22 @@ pub enum ViewError {
     /// The run did not record packets, which a trace needs.
     #[error("the run did not record the packets of {switch}")]
     NoPackets {
-        /// Name of the switch.
+        /// Name of the switch without recorded packets.
         switch: String,
     },
-    /// The scenario of the run can no longer be read.
+    /// The present version of the program cannot read the scenario of the run.
     #[error("the scenario in the run's folder cannot be read: {0}")]
     Scenario(#[from] LoadError),
     /// The run cannot be repeated, which is needed to explain a loss.
     #[error("the run cannot be repeated: {0}")]
     Simulation(#[from] SimError),
-    /// The repeated run lacks the requested loss.
+    /// The repetition of the run lacks the requested loss.
     #[error("repeated, the run has no such loss")]
     NoSuchLoss,
     /// Reading or writing a file, or serving a page, failed.
     #[error("cannot {action}: {source}")]
     Io {
-        /// Description of the failed action.
+        /// Description of the failed action, such as "write the trace".
         action: String,
         /// Error of the operating system.
         source: io::Error,

@@ -21,19 +21,19 @@ pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {
     Ok(bufferlab_scenario::load_text(&path, &text, &[])?.scenario)
 }
 
-/// Selection of losses to explain.
+/// Selection of packet losses at a switch that a page explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Losses {
     pub(crate) port: Option<u16>,
-    /// Earliest time of a loss (ps).
+    /// Earliest time of the explained losses (ps).
     pub(crate) from: u64,
-    /// Number of matching losses that are skipped.
+    /// Number of matching losses that the explanation skips.
     pub(crate) skip: u64,
     /// Number of losses to explain.
     pub(crate) count: u64,
 }
 
-/// Repeats `scenario` until the losses at `switch`, and explains them.
+/// Repeats the run of `scenario`, and explains the selected losses at `switch`.
 pub(crate) fn explain(
     mut scenario: Scenario,
     switch: u32,

@@ -21,18 +21,19 @@ const ROWS_REPEATED: u64 = 2_000_000;
 /// Amount of detail in the file of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
-    /// Number of points of the whole run.
+    /// Number of points in the chart of the whole run.
     pub(crate) points: u64,
-    /// Number of first losses with an explanation and all packets around them.
+    /// Number of losses, counted from the first, with an explanation and all packets around the
+    /// loss.
     pub(crate) losses: usize,
-    /// Number of queries with losses whose first loss has these details, too.
-    /// The queries with the longest durations are chosen.
+    /// Number of queries whose first loss also has an explanation and all packets around the loss.
+    /// The file selects the queries with the longest durations.
     pub(crate) queries: usize,
     /// Number of queues with a separate view; the queues with the most losses are chosen.
     pub(crate) queues: usize,
     /// Number of points in the window around a loss.
     pub(crate) points_around: u64,
-    /// Maximum number of packet rows in the file.
+    /// Maximum number of packet rows in the page's file.
     pub(crate) rows: usize,
     /// Maximum number of the policy's values in the file.
     pub(crate) values: usize,
@@ -98,7 +99,7 @@ struct Data {
 struct FileAbout {
     #[serde(flatten)]
     about: RunOverview,
-    /// Names of the queues with a separate view.
+    /// Names of the queues that have a separate chart.
     shown_queues: Vec<String>,
 }
 
@@ -230,7 +231,8 @@ impl View {
         names.take(most).map(of).collect()
     }
 
-    /// Explains the losses in `first` in one repetition of the run, and the `others` one by one.
+    /// Explains the losses `first` in one repetition of the run, and each of the losses `others` in
+    /// a separate repetition.
     fn explain_chosen(&self, first: &[LossMark], others: &[LossMark]) -> Result<Vec<Explained>, ViewError> {
         if first.is_empty() && others.is_empty() {
             return Ok(Vec::new());

@@ -14,10 +14,10 @@ use rayon::prelude::*;
 /// Number of buckets for a whole run. In the worst case, some thousand queues change in
 /// every bucket. The index never has more entries than events.
 const BUCKETS: u64 = 16_384;
-/// Number of kinds of events.
+/// Number of kinds of packet events.
 pub(crate) const KINDS: usize = PacketEvent::ALL.len();
 
-/// A kind of events, as pages draw it.
+/// A kind of packet events with its drawing style on pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Kind {
     name: &'static str,
@@ -43,13 +43,13 @@ impl Kind {
 pub(crate) enum Source {
     /// A packet table in a file, which is read by row groups.
     File(Box<PacketTable>),
-    /// Packet rows in memory.
+    /// Packet rows that are in memory.
     Memory(Vec<PacketBrief>),
 }
 
 impl Source {
-    /// Calls `each` with every row of `switch` between two instants (both included).
-    /// Some rows before the first and after the second instant may be included.
+    /// Calls `each` with every row of `switch` between two instants (both included). The function
+    /// may also call `each` with some rows before the first and after the second instant.
     pub(crate) fn visit(
         &self,
         switch: u32,
@@ -128,10 +128,10 @@ pub(crate) struct QueueTrace {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) queues: Vec<QueueTrace>,
-    /// Growth of each class in the bucket (bytes).
+    /// Growth of each class's stored bytes in the time of the bucket.
     pub(crate) classes: Vec<(u16, i64)>,
-    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest.
-    /// `None` if no packet was stored and none left.
+    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest. `None` if no
+    /// packet was stored in the buffer or left it.
     pub(crate) whole: Option<(u64, u64, u64)>,
     pub(crate) counts: [u32; KINDS],
 }
@@ -266,7 +266,7 @@ pub(crate) struct Index {
     pub(crate) switch: u32,
     pub(crate) shape: Shape,
     pub(crate) end: u64,
-    /// Width of a bucket of the index (ps).
+    /// Time span of a bucket of the index (ps).
     pub(crate) width: u64,
     /// Buckets of the index that have events, each with the bucket's number.
     pub(crate) buckets: Vec<(u64, Bucket)>,

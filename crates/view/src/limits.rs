@@ -21,7 +21,7 @@ pub(crate) const REQUEST_SECONDS: Limit = Limit {
     effect: "the connection is closed, after status 408 if only the body is missing",
 };
 
-/// All limits that the server of pages enforces.
+/// All limits on requests that the server of pages enforces.
 pub const LIMITS: &[Limit] = &[
     BODY,
     REQUEST_SECONDS,

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Maximum number of queries that a page lists.
 pub(crate) const QUERIES: usize = 50;
 
-/// Request for a loss on a page.
+/// Request of a page for the next or previous loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct LossWish {
     /// Time at which the search for a loss starts (ps).
@@ -33,7 +33,7 @@ impl LossWish {
     }
 }
 
-/// A query that lost packets.
+/// A query that lost packets, in a page's list of queries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct QueryLine {
     pub(crate) query: u32,
@@ -47,7 +47,7 @@ pub(crate) struct QueryLine {
     lost: u64,
 }
 
-/// The queries of the run that lost packets.
+/// Queries of the run that lost packets, and their number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Queries {
     /// The queries with the longest durations, the longest query first.
@@ -55,11 +55,11 @@ pub(crate) struct Queries {
     pub(crate) longest: Vec<QueryLine>,
     /// Number of queries that lost packets.
     count: usize,
-    /// Number of all queries of the run.
+    /// Number of all queries in the run.
     all: usize,
 }
 
-/// Finds the loss that a page requests.
+/// Finds the next or previous loss that a page requests.
 pub(crate) fn next_loss(index: &Index, wish: &LossWish) -> Option<LossMark> {
     let losses = &index.losses;
     let found = if wish.backwards {
@@ -103,7 +103,8 @@ impl View {
         Ok(queries)
     }
 
-    /// The first packet that a query lost at this switch; `None` without such a loss.
+    /// Returns the first packet that a query lost at this switch; `None` if the switch lost no
+    /// packet of the query.
     pub(crate) fn loss_of_query(&self, query: u32) -> Result<Option<LossMark>, ViewError> {
         Ok(self.losses_of_queries(&[query])?.remove(&query))
     }
@@ -153,7 +154,8 @@ mod tests {
     use crate::index::Shape;
     use bufferlab_metrics::PacketEvent;
 
-    /// An index with 5,000 losses at four ports; every third instant has two losses.
+    /// Creates an index with 5,000 losses at four ports, in which every third instant has two
+    /// losses.
     fn index() -> Index {
         let loss = |number: u64| Loss {
             time: 10 * (number - u64::from(number.is_multiple_of(3))),

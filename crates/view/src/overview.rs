@@ -22,7 +22,7 @@ pub(crate) struct RunOverview {
     pub(crate) policy: String,
     pub(crate) seed: u64,
     pub(crate) switch: String,
-    /// Names of the switches that can be shown.
+    /// Names of the switches that the page can show.
     pub(crate) switches: Vec<String>,
     pub(crate) ports: u16,
     pub(crate) queues_per_port: u8,
@@ -33,7 +33,7 @@ pub(crate) struct RunOverview {
     pub(crate) end: u64,
     /// Whether the run recorded packets. Otherwise only samples exist.
     pub(crate) is_recorded: bool,
-    /// Interval between samples (ns).
+    /// Interval between two samples of a switch (ns).
     pub(crate) sample_interval_ns: u64,
     /// Kinds of events, in the order of the windows' counts.
     pub(crate) kinds: Vec<Kind>,
@@ -42,7 +42,7 @@ pub(crate) struct RunOverview {
     pub(crate) lost: BTreeMap<&'static str, u64>,
     /// Number of losses with details; 0 if the run did not record packets.
     pub(crate) losses: usize,
-    /// Queries that lost packets.
+    /// Queries of the run that lost packets.
     pub(crate) queries: Queries,
     /// Names of the policy's sampled values, with their queues.
     pub(crate) values: BTreeMap<&'static str, Vec<String>>,
@@ -50,7 +50,7 @@ pub(crate) struct RunOverview {
     pub(crate) events: u64,
 }
 
-/// A sampled value of the policy over time.
+/// Values that a policy's probe had over time.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Values {
     pub(crate) times: Vec<u64>,
@@ -108,7 +108,7 @@ impl RunOverview {
 }
 
 impl View {
-    /// The sampled value `name` of a queue (`3.1`) between two instants (ps).
+    /// Returns the sampled values `name` of a queue such as `3.1` between two instants (ps).
     pub(crate) fn values(&self, name: &str, queue: &str, (from, until): (u64, u64)) -> Values {
         let of_queue = self
             .probes

@@ -57,7 +57,7 @@ impl NamedRow {
     }
 }
 
-/// The first packet rows between two instants (ps), with names.
+/// Returns the first packet rows between two instants (ps), with the names of the packets' classes.
 pub(crate) fn rows(
     view: &View,
     (from, until): (u64, u64),
@@ -119,7 +119,7 @@ fn window(data: Option<&str>, heading: impl Fn(&str) -> Markup) -> Markup {
              stretch of it."
         }
         @if let Some(data) = data {
-            // Only the character `<` can end a script element, so it is escaped.
+            // The code escapes `<`, because only this character can end a script element.
             script #view-data type="application/json" { (PreEscaped(data.replace('<', "\\u003c"))) }
         }
     }
@@ -157,7 +157,7 @@ fn view_controls() -> Markup {
     }
 }
 
-/// The page of the playground.
+/// Returns the HTML page of the playground.
 pub(crate) fn play() -> String {
     let body = html! {
         h1 { "Playground" }

@@ -15,8 +15,8 @@ const BYTES: usize = 1_500_000;
 /// Maximum number of table rows that are read for a report: some seconds of work.
 const ROWS: u64 = 50_000_000;
 
-/// Adds a view to the report of a single run with recorded packets.
-/// The view shows the switch with the most losses. Other reports are unchanged.
+/// Adds a view to the report of a single run with recorded packets. The view shows the switch with
+/// the most losses. A report of several runs, or without packets, stays unchanged.
 ///
 /// If the view is too large, a sentence replaces it. A sentence also replaces the view of a run
 /// that cannot be repeated, such as a run of another version.
@@ -74,7 +74,7 @@ fn worst_switch(run: &RunResult) -> Result<Option<String>, ViewError> {
     let recorded = crate::explain::scenario(run)?.output.packets;
     let is_recorded = |switch: u32| recorded.is_none_or(|recorded| recorded.contains(switch));
     let candidates = lost.into_iter().filter(|(switch, _)| is_recorded(*switch));
-    // If several switches have equal losses, the first of these switches is chosen.
+    // If several switches have equally many losses, the view shows the first of these switches.
     let worst = candidates.max_by_key(|&(switch, count)| (count, std::cmp::Reverse(switch)));
     Ok(worst.and_then(|(switch, _)| names.get(switch as usize).cloned()))
 }

@@ -24,13 +24,13 @@ use std::time::Instant;
 const PACKET: u64 = 1_500;
 /// Number of points in the playground's chart.
 const POINTS: u64 = 600;
-/// Name of the parameter with a separate control, if the policy has it.
+/// Name of the policy parameter that has a separate control on the page.
 const ALPHA: &str = "alpha";
 
 /// Name of the parameter for the refresh interval of policies that refresh by the clock.
 const UPDATE_INTERVAL: &str = "update_interval";
 
-/// The playground, which a [`Page`](crate::Page) serves.
+/// The playground for buffer policies, which a [`Page`](crate::Page) serves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Play;
 
@@ -46,7 +46,7 @@ const NUMBERS: [Number; 8] = [
     Number { key: "burst_kb", label: "Burst (KB)", min: 2, max: 8_000, default: 500 },
 ];
 
-/// A number that the user can choose.
+/// A number that the user of the playground can choose, with its bounds.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Number {
     key: &'static str,
@@ -56,7 +56,7 @@ struct Number {
     default: u64,
 }
 
-/// A policy that the user can choose.
+/// A policy that the user of the playground can choose.
 #[derive(Clone, Debug, Serialize)]
 struct PolicySelection {
     name: &'static str,
@@ -65,7 +65,7 @@ struct PolicySelection {
     alpha: Option<String>,
 }
 
-/// Choices that the page offers.
+/// Numbers and policies that the playground offers to the user.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Offer {
     numbers: Vec<Number>,
@@ -84,7 +84,7 @@ pub(crate) struct Choices {
     busy: u64,
     senders: u64,
     burst_kb: u64,
-    /// Priority of the burst's queue.
+    /// Priority of the queue that receives the burst.
     priority: u64,
     policy: String,
     /// Alpha: one number, or a number per priority with commas; empty for the policy's default.
@@ -92,7 +92,7 @@ pub(crate) struct Choices {
     by: By,
 }
 
-/// Result of a run of the playground.
+/// Result of one simulation in the playground.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Outcome {
     /// Sentence about the burst's losses and the limit that caused these losses.
@@ -100,7 +100,7 @@ pub(crate) struct Outcome {
     buffer_bytes: u64,
     window: Window,
     kinds: Vec<Kind>,
-    /// Numbers of lost packets by class and limit.
+    /// Numbers of lost packets, by class and by reason.
     losses: Vec<Line>,
     /// Time for reading the choices, simulating and summarising (us).
     took_us: u64,
@@ -116,7 +116,7 @@ struct Line {
     bytes: u64,
 }
 
-/// Choices that the page offers.
+/// Returns the numbers and policies that the playground offers.
 pub(crate) fn choices() -> Offer {
     let alpha = |info: &PolicyInfo| {
         let param = info.params.iter().find(|param| param.name == ALPHA)?;
@@ -198,7 +198,7 @@ impl Choices {
         (self.buffer_kb * 8_000 * 5 / 4).checked_div(excess).unwrap_or_default().max(1_000)
     }
 
-    /// Duration in which the burst arrives (ns).
+    /// Time span in which the burst arrives (ns).
     fn burst_lasts(&self) -> u64 {
         (self.burst_kb * 8_000 / (self.senders() * self.rate_gbps)).max(1)
     }
@@ -281,7 +281,7 @@ pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
     Ok(text)
 }
 
-/// Sink that stores packet rows.
+/// Sink that keeps the packet rows of a run in memory.
 #[derive(Debug, Default)]
 struct Packets(Vec<PacketRow>);
 
@@ -293,7 +293,7 @@ impl RunSink for Packets {
 }
 
 impl Play {
-    /// Runs a simulation with the user's choices.
+    /// Simulates the choices of the playground's user.
     pub(crate) fn run(self, choices: &Choices) -> Result<Outcome, ViewError> {
         let begin = Instant::now();
         let text = scenario_text(choices)?;

@@ -59,7 +59,7 @@ pub(crate) fn rows(run: &RunResult, switch: u32, shape: Shape) -> Result<Vec<Pac
     Ok(rows)
 }
 
-/// The samples of a switch at one instant.
+/// Samples of a switch's buffer and queues at one instant.
 #[derive(Debug, Default)]
 struct Instant {
     occupancy: u64,

@@ -44,7 +44,7 @@ struct Views {
 const OTHERS_KEPT: usize = 3;
 
 impl Views {
-    /// Returns the view of a switch, and opens it if necessary.
+    /// Returns the view of a switch, and opens the view if it is not open yet.
     fn open(&self, switch: Option<&str>) -> Result<Arc<View>, ViewError> {
         let Some(name) = switch.filter(|name| *name != self.first.switch()) else {
             return Ok(self.first.clone());
@@ -56,7 +56,8 @@ impl Views {
             open.push(view.clone());
             return Ok(view);
         }
-        // Reading a long run takes a second or two, so let other requests proceed.
+        // Reading a long run takes a second or two, so the code releases the lock for other
+        // requests.
         drop(open);
         let view = Arc::new(View::open(self.first.run().dir(), Some(name))?);
         let mut open = others();
@@ -67,7 +68,7 @@ impl Views {
     }
 }
 
-/// A page that is ready to be served.
+/// A page with the socket that will serve the page.
 #[derive(Debug)]
 pub struct Page {
     subject: Arc<Subject>,
@@ -106,7 +107,7 @@ impl Page {
         Ok(Self { subject: Arc::new(subject), listener, address, token })
     }
 
-    /// Address of the page, including the token.
+    /// Address of the page in a browser, including the token.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/{}/", self.address, self.token)
@@ -150,7 +151,7 @@ async fn attend(stream: TcpStream, app: Router) {
         .timer(TokioTimer::new())
         .header_read_timeout(deadline)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-    // A browser that disconnects is not an error.
+    // A browser may close the connection at any time, so this error is ignored.
     let _ = connection.await;
 }
 
@@ -200,14 +201,14 @@ async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, n
     response
 }
 
-/// An error in the form in which the page shows it.
+/// An error as JSON for the script of the page.
 #[derive(Serialize)]
 struct Failure {
     error: String,
 }
 
-/// Answers a request on another thread than the single thread that listens,
-/// because it may take long.
+/// Computes the answer to a request on a separate thread, because the computation may take long and
+/// only one thread listens.
 async fn answer<T: Serialize + Send + 'static>(
     work: impl FnOnce() -> Result<T, ViewError> + Send + 'static,
 ) -> Response {
@@ -267,7 +268,7 @@ async fn rows(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<R
     of_view(subject, at, move |view| page::rows(view, (from, until), (port, priority), ROWS_SHOWN)).await
 }
 
-/// Answers with the next or previous loss; null without such a loss.
+/// Answers with the next or previous loss of the switch; null without such a loss.
 async fn loss(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<LossWish>) -> Response {
     of_view(subject, at, move |view| Ok(next_loss(&view.index, &wish))).await
 }
@@ -277,7 +278,8 @@ struct QueryWish {
     query: u32,
 }
 
-/// Answers with the first packet that a query lost at this switch; null without such a loss.
+/// Answers with the first packet that a query lost at this switch; null if the switch lost no
+/// packet of the query.
 async fn query(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<QueryWish>) -> Response {
     of_view(subject, at, move |view| view.loss_of_query(wish.query)).await
 }
@@ -313,7 +315,7 @@ async fn choices(State(_): Shared) -> Response {
     answer(|| Ok(play::choices())).await
 }
 
-/// Parses the playground's choices from JSON.
+/// Parses the choices of the playground's user from JSON.
 fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ViewError> {
     serde_json::from_slice(body).map_err(ViewError::Request)
 }

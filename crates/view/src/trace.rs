@@ -11,7 +11,7 @@ use bufferlab_results::{RunResult, WholeFile};
 use std::io::Write;
 use std::path::Path;
 
-/// File format that another program displays.
+/// Format of a trace file for another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Chrome's trace events as JSON, which Perfetto's viewer reads.
@@ -23,8 +23,8 @@ pub enum Format {
 }
 
 impl View {
-    /// Writes all events of the switch to `to` while it reads them,
-    /// so that only a part of the packet table is in memory.
+    /// Writes all events of the switch to `to`. Events are written while the packet table is read,
+    /// so only a part of the table is in memory.
     ///
     /// # Errors
     /// If the run did not record packets, or the events cannot be read or written.

@@ -1,4 +1,4 @@
-//! View of one switch of a run.
+//! View of one switch in a run: its buffer and events over time.
 
 use crate::ViewError;
 use crate::index::{Index, Shape, Source};
@@ -13,7 +13,7 @@ use std::path::Path;
 /// Maximum number of packet rows that a page lists.
 pub(crate) const ROWS_SHOWN: usize = 300;
 
-/// One switch of a run, shown over time.
+/// Buffer and events of one switch in a run over time.
 #[derive(Debug)]
 pub struct View {
     run: RunResult,
@@ -90,7 +90,7 @@ impl View {
         self.is_recorded
     }
 
-    /// Name of the shown switch.
+    /// Name of the switch that the view shows.
     #[must_use]
     pub fn switch(&self) -> &str {
         &self.manifest().names.switches[self.index.switch as usize]
@@ -104,8 +104,8 @@ impl View {
         window(&self.index, &self.source, &self.manifest().names.classes, request)
     }
 
-    /// The first `most` packet rows between two instants (ps), of one port,
-    /// one queue or all queues.
+    /// Returns the first `most` packet rows between two instants (ps), of one port, one queue or
+    /// all queues.
     pub(crate) fn rows(
         &self,
         (from, until): (u64, u64),
@@ -146,7 +146,7 @@ impl View {
     }
 
     /// Calls `each` with every row of the switch between two instants (ps), and with the row's
-    /// number in the table. If the run did not record packets, `each` is never called.
+    /// number in the table. If the run did not record packets, the function does not call `each`.
     pub(crate) fn visit(
         &self,
         from: u64,
@@ -218,7 +218,7 @@ fn has_samples(run: &RunResult) -> bool {
     run.manifest().rows(bufferlab_metrics::Table::Series) > 0
 }
 
-/// Number of ports and queues of a switch.
+/// Returns the numbers of a switch's ports and queues per port.
 fn shape(run: &RunResult, switch: u32) -> Result<Shape, ViewError> {
     let mut shape = Shape { ports: 0, queues_per_port: 0 };
     run.visit(|row: QueueRow| {

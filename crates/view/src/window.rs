@@ -10,33 +10,33 @@ use std::collections::BTreeMap;
 pub(crate) const POINTS_MAX: u64 = 4_000;
 /// Maximum number of groups that a chart draws separately. All other groups are drawn as one.
 const GROUPS: usize = 7;
-/// Maximum number of losses that a window lists.
+/// Maximum number of losses that a time window lists.
 const LOSSES: usize = 400;
-/// Number of packet rows up to which a window reads the rows.
-/// A longer window uses the buckets of the whole run, although they may be coarser than requested.
+/// Maximum number of packet rows that a time window reads. A longer window uses the buckets of the
+/// whole run, although buckets may be coarser than requested.
 const ROWS_MAX: u64 = 3_000_000;
 
-/// Division of a buffer's content into groups.
+/// Criterion that divides a buffer's content into groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum By {
-    /// The window is divided by egress port.
+    /// One group per egress port.
     #[default]
     Port,
     /// The window is divided by queue: port and priority.
     Queue,
-    /// The window is divided by class of traffic.
+    /// One group per traffic class.
     Class,
 }
 
-/// Request for a window of a buffer.
+/// Request for a time window of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct WindowRequest {
-    /// First instant of the window (ps).
+    /// First instant of the time window (ps).
     pub(crate) from: u64,
-    /// Last instant of the window (ps).
+    /// Last instant of the time window (ps).
     pub(crate) until: u64,
-    /// Maximum number of points of the window.
+    /// Maximum number of points in the window's chart.
     pub(crate) points: u64,
     pub(crate) by: By,
     /// Port whose queues the window shows; `None` means all ports.
@@ -58,11 +58,11 @@ impl WindowRequest {
 pub(crate) struct Window {
     pub(crate) from: u64,
     pub(crate) until: u64,
-    /// Width of a point of the window (ps).
+    /// Time span of a point in the window (ps).
     pub(crate) step: u64,
     /// Whether the request asked for finer points than the data have.
     pub(crate) is_coarse: bool,
-    /// Times at which the points end (ps).
+    /// Times at which the points of the window end (ps).
     pub(crate) times: Vec<u64>,
     /// Stored bytes of each group at the ends of points, largest group first.
     pub(crate) groups: Vec<Group>,
@@ -73,13 +73,13 @@ pub(crate) struct Window {
     pub(crate) limit: Vec<Option<u64>>,
     /// Number of events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
-    /// Number of events in the window by kind.
+    /// Number of events in the time window, by kind of event.
     pub(crate) sums: Vec<u64>,
     /// Greatest occupancy in the window (bytes), and its time.
     pub(crate) peak: Option<(u64, u64)>,
     /// Lost packets in the window, up to a maximum number.
     pub(crate) losses: Vec<LossMark>,
-    /// Whether `losses` has all losses of the window.
+    /// Whether `losses` lists all losses in the time window.
     pub(crate) has_all_losses: bool,
     /// Times in which the switch paused some sender: start and end (ps).
     /// Pauses that are closer than the width of a point are merged.
@@ -102,11 +102,11 @@ impl Window {
     }
 }
 
-/// A group of the buffer's content, such as a queue or a class.
+/// A group of a buffer's content, such as a queue or a traffic class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Group {
     pub(crate) name: String,
-    /// Number of the group's colour.
+    /// Number of the group's colour in the style sheet.
     pub(crate) colour: usize,
     pub(crate) held: Vec<u64>,
 }
@@ -128,7 +128,7 @@ impl From<&Loss> for LossMark {
     }
 }
 
-/// Content of a buffer at an instant.
+/// Content of a buffer at an instant, by queue and by class.
 #[derive(Clone, Debug)]
 struct State {
     queues: Vec<u64>,
@@ -198,7 +198,7 @@ pub(crate) fn window(
     Ok(window)
 }
 
-/// Adds the losses and pauses between two instants to a window.
+/// Adds the losses and pauses between the instants `from` and `until` to a window.
 fn add_events(window: &mut Window, index: &Index, request: &WindowRequest, (from, until): (u64, u64)) {
     let first = index.losses.partition_point(|loss| loss.time < from);
     let losses = index.losses[first..].iter().take_while(|loss| loss.time <= until);
@@ -238,7 +238,7 @@ fn spans(edges: &[PauseEdge], end: u64) -> Vec<((u16, u8), u64, u64)> {
     spans
 }
 
-/// A window while its samples are collected.
+/// A time window during the collection of its samples.
 struct Course<'a> {
     index: &'a Index,
     request: &'a WindowRequest,
@@ -246,9 +246,9 @@ struct Course<'a> {
     window: Window,
     /// Bytes of each group at the end of each point, without empty groups.
     held: Vec<Vec<(usize, u64)>>,
-    /// Greatest number of bytes by group.
+    /// Greatest number of stored bytes of each group.
     largest: Vec<u64>,
-    /// Sum of bytes by group for the current point; zero between two points.
+    /// Sum of the stored bytes of each group at the current point; zero between two points.
     sums: Vec<u64>,
 }
 
@@ -265,7 +265,7 @@ impl<'a> Course<'a> {
         self.request.has(port, priority)
     }
 
-    /// The queue that the window shows, if it shows only one queue.
+    /// Returns the queue that the window shows; `None` if the window shows several queues.
     fn only(&self) -> Option<Queue> {
         let shape = self.index.shape;
         let port = self.request.port.filter(|port| *port < shape.ports)?;
@@ -395,7 +395,8 @@ impl<'a> Course<'a> {
         let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
         let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
         for &group in &chosen {
-            // A group has one colour in all windows, unless another group already uses it.
+            // A group has an equal colour in all windows, unless another group of the window
+            // already uses this colour.
             let taken = |colour: usize| groups.iter().any(|group| group.colour == colour);
             let colour = (0..GROUPS).map(|more| (group + more) % GROUPS).find(|colour| !taken(*colour));
             let held = vec![0; self.held.len()];

@@ -14,7 +14,7 @@ use miette::{IntoDiagnostic, miette};
 use std::io;
 use std::path::Path;
 
-/// Keeps the critical paths of a run.
+/// Collects the rows of a run's critical paths.
 #[derive(Default)]
 struct Paths(Vec<PathRow>);
 
@@ -25,7 +25,7 @@ impl RunSink for Paths {
     }
 }
 
-/// Follows the flows of critical paths.
+/// Collects the flows, pauses and packets of critical paths.
 struct Tracers(Vec<PathTracer>);
 
 impl RunSink for Tracers {

@@ -4,23 +4,23 @@ use bufferlab_dataplane::{PortSnapshot, QueueSnapshot, Snapshot};
 use bufferlab_units::{BitRate, Time};
 use std::collections::VecDeque;
 
-/// Interval over which the view computes rates.
+/// Time span over which the live view computes rates.
 const WINDOW: Time = Time::from_ms(1_000);
 /// Number of snapshots in one column of the history chart, which is half a second.
 pub(crate) const COLUMN: usize = 5;
-/// Maximum number of columns in the history chart, which is two minutes.
+/// Maximum number of columns in the history chart; together they show two minutes.
 const COLUMNS: usize = 240;
 
-/// Title of a port in the view.
+/// Name and rate of a port in the live view.
 #[derive(Clone, Debug)]
 pub(crate) struct PortTitle {
-    /// Name of the port.
+    /// Name of the port in the live view.
     pub(crate) name: String,
-    /// Rate of the port.
+    /// Rate of the port (bit/s).
     pub(crate) rate: BitRate,
 }
 
-/// Effect of the key q in the view.
+/// Effect of the key q in the live view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quit {
     /// The key stops the switch and ends the program.
@@ -29,23 +29,23 @@ pub(crate) enum Quit {
     View,
 }
 
-/// Part of the live view that never changes.
+/// Data of the live view that never change.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
     /// Text about the observed switch, its policy and its seed.
     pub(crate) text: String,
-    /// Titles of the ports.
+    /// Names and rates of the switch's ports.
     pub(crate) ports: Vec<PortTitle>,
     /// Effect of the key q.
     pub(crate) quit: Quit,
-    /// Whether the view may use colours.
+    /// Whether the live view may use colours.
     pub(crate) colour: bool,
 }
 
 /// A key that has an effect in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// Pause or resume the view.
+    /// Pause or resume the live view.
     Pause,
     /// Select the next port in the table.
     Next,
@@ -65,7 +65,7 @@ pub(crate) enum Key {
     Follow,
 }
 
-/// A line of the table of queues.
+/// A line in the live view's table of queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueLine {
     /// Index of the queue in a snapshot.
@@ -74,11 +74,11 @@ pub(crate) struct QueueLine {
     pub(crate) is_first: bool,
 }
 
-/// State of the live view.
+/// Snapshots, history and user's choices of the live view.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub(crate) title: Title,
-    /// Snapshots of the last second, newest last.
+    /// Snapshots of the switch in the last second, newest last.
     recent: VecDeque<Snapshot>,
     /// Peak occupancy of every column by queue, newest column last.
     history: Vec<VecDeque<u64>>,
@@ -86,14 +86,15 @@ pub(crate) struct Board {
     in_column: usize,
     pub(crate) is_paused: bool,
     pub(crate) chosen: usize,
-    /// Whether the table shows all queues. `None`: it shows all queues only if there are few.
+    /// Whether the table shows all queues. With `None`, the table shows all queues only if there
+    /// are few queues.
     all_queues: Option<bool>,
     pub(crate) by_bytes: bool,
     pub(crate) follows_chosen: bool,
 }
 
 impl Board {
-    /// A live view that has no snapshots yet.
+    /// Creates a live view that has no snapshots yet.
     #[must_use]
     pub(crate) fn new(title: Title) -> Self {
         Self {
@@ -110,7 +111,7 @@ impl Board {
     }
 
     /// Takes a snapshot of the switch, except during a pause or if the snapshot is already known.
-    /// Returns whether there is something new to draw.
+    /// Returns whether the view must draw the snapshot.
     pub(crate) fn update(&mut self, snapshot: Snapshot) -> bool {
         if self.is_paused || self.recent.back().is_some_and(|last| last.at >= snapshot.at) {
             return false;
@@ -139,7 +140,7 @@ impl Board {
         true
     }
 
-    /// Performs the action of `key`.
+    /// Performs the action of a pressed key.
     pub(crate) fn press(&mut self, key: Key) {
         let last = self.title.ports.len().saturating_sub(1);
         let order = self.order();
@@ -161,7 +162,7 @@ impl Board {
         }
     }
 
-    /// The newest snapshot of the switch.
+    /// Returns the newest snapshot of the switch.
     pub(crate) fn latest(&self) -> Option<&Snapshot> {
         self.recent.back()
     }
@@ -170,7 +171,7 @@ impl Board {
         self.latest()?.queues.get(index)
     }
 
-    /// Growth rate of a counter per second (1/s).
+    /// Growth rate of a counter over the recent snapshots (1/s).
     pub(crate) fn rate(&self, value: impl Fn(&Snapshot) -> u64) -> f64 {
         let (Some(first), Some(last)) = (self.recent.front(), self.recent.back()) else { return 0.0 };
         let seconds = last.at.saturating_sub(first.at).as_secs_f64();
@@ -200,16 +201,16 @@ impl Board {
         let latest = self.latest()?;
         let wanted = (0..latest.queues.len())
             .filter(|&queue| !self.follows_chosen || usize::from(latest.queues[queue].port) == self.chosen);
-        // If several queues have the highest peak, the first of these queues is shown.
+        // If several queues have the highest peak, the view shows the first of these queues.
         wanted.rev().max_by_key(|&queue| (self.history(queue).max(), latest.queues[queue].counters.arrived))
     }
 
-    /// Ports in the order of the table.
+    /// Port numbers in the order of the table.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<_> = (0..self.title.ports.len()).collect();
         if let Some(latest) = self.latest().filter(|_| self.by_bytes) {
-            // The order uses peaks of the last two minutes, because present occupancies would make
-            // the lines jump.
+            // The order uses peaks of the last two minutes, because present occupancies would
+            // change the order of the lines too often.
             let mut peaks = vec![0; order.len()];
             for (index, queue) in latest.queues.iter().enumerate() {
                 let peak = &mut peaks[usize::from(queue.port)];
@@ -220,7 +221,7 @@ impl Board {
         order
     }
 
-    /// Lines of the table of queues.
+    /// Returns the lines of the table of queues.
     pub(crate) fn rows(&self) -> Vec<QueueLine> {
         let Some(latest) = self.latest() else { return Vec::new() };
         let mut rows = Vec::new();

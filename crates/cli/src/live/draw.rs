@@ -15,7 +15,7 @@ use ratatui::widgets::{Block, Borders, Padding, Paragraph, Sparkline};
 /// Size of the smallest window that can show the view (columns, rows).
 pub(crate) const SMALLEST: (u16, u16) = (64, 14);
 
-/// Draws `board`.
+/// Draws the live view `board` in a frame of the terminal.
 pub(crate) fn draw(board: &Board, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -140,8 +140,8 @@ fn lateness(board: &Board, latest: &Snapshot, paint: Paint) -> Line<'static> {
     Line::from(parts)
 }
 
-/// A bar of `width` cells that represent `whole`: the occupancy, the peak behind it,
-/// and a stroke at the limit.
+/// Draws a bar of `width` cells, of which all cells represent `whole`. The bar shows the occupancy,
+/// the peak in a lighter shade, and a stroke at the limit.
 fn bar(
     width: usize,
     held: u64,
@@ -176,7 +176,7 @@ fn bar(
     (0..width).map(cell).collect()
 }
 
-/// Widths of the table's columns, except the bar.
+/// Widths of the columns for the port's name and for the bar.
 struct Columns {
     name: usize,
     bar: usize,
@@ -279,7 +279,7 @@ struct Loss {
     all: (u64, f64),
 }
 
-/// Numbers of marked and lost packets, by reason.
+/// Returns the numbers of marked and lost packets, by reason.
 fn losses(board: &Board, latest: &Snapshot) -> Vec<Loss> {
     let port = board.chosen;
     let line = |what: String, value: &dyn Fn(&Snapshot, usize) -> u64| {
@@ -310,7 +310,7 @@ fn losses(board: &Board, latest: &Snapshot) -> Vec<Loss> {
     }
     lines.push(line("refused by interface".to_owned(), &|one, port| one.ports[port].tallies.refused));
     lines.push(line("sent to all ports".to_owned(), &|one, port| one.ports[port].tallies.flooded));
-    // The first three lines are always present.
+    // The lines for dropped, evicted and marked packets are always shown.
     let mut index = 0;
     lines.retain(|line| {
         index += 1;

@@ -11,13 +11,13 @@ use std::time::Duration;
 /// Longest time until the view reacts to a key or to a new snapshot.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Reason why the view cannot be shown.
+/// Reason why a terminal cannot show the live view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoTerminal {
-    /// The program's output is redirected, so it is not a terminal.
+    /// Standard output is redirected, so the view has no terminal for its output.
     #[error("standard output is no terminal")]
     Output,
-    /// The program's input is redirected, so it is not a terminal.
+    /// Standard input is redirected, so the view has no terminal for its keys.
     #[error("standard input is no terminal")]
     Input,
     /// The terminal cannot move its cursor.
@@ -27,8 +27,7 @@ pub(crate) enum NoTerminal {
 
 /// Checks whether the live view can be shown.
 ///
-/// # Errors
-/// Returns the reason why it cannot be shown.
+/// # Errors Returns the reason why the terminal cannot show the view.
 pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
     if !io::stdout().is_terminal() {
         return Err(NoTerminal::Output);
@@ -42,7 +41,7 @@ pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
     Ok(())
 }
 
-/// Restores the terminal when the value is dropped.
+/// A guard that restores the terminal when the guard is dropped.
 struct Restore;
 
 impl Drop for Restore {
@@ -62,7 +61,8 @@ impl Drop for Restore {
 pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
     let quit = title.quit;
     let mut board = Board::new(title);
-    // The code creates this value first, because taking over the terminal may fail half way.
+    // The guard is created first, because taking over the terminal may fail after a part of the
+    // changes.
     let _restore = Restore;
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;
@@ -95,11 +95,11 @@ pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &Atomi
     Ok(())
 }
 
-/// Effect of a pressed key.
+/// Effect of a pressed key on the live view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Board(Key),
-    /// The user quits with q or Escape.
+    /// The user leaves the view with q or Escape.
     Leave,
     /// The user presses Ctrl-C, which is an ordinary key while the view uses the terminal.
     Stop,

@@ -1,4 +1,4 @@
-//! Tests of the live view as a terminal shows it.
+//! Tests of the live view as drawn on a terminal.
 
 use super::board::{Board, Key};
 use super::draw::draw;

@@ -40,7 +40,7 @@ pub(super) fn vectors(
     if matches!(format, VectorFormat::Json) { json(&all) } else { Ok(()) }
 }
 
-/// Judges the expectations of a qualification file.
+/// Judges the expectations in a qualification file of sonic-mgmt.
 pub(super) fn expect(
     files: &SonicFiles,
     packet: u64,
@@ -66,7 +66,8 @@ pub(super) fn expect(
     if matches!(format, VectorFormat::Json) { json(&all) } else { Ok(()) }
 }
 
-/// Writes two scenario files for every profile: one file for pauses, one file for losses.
+/// Writes two scenario files for every profile: one measures the packets until a pause, the other
+/// the packets until a loss.
 fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vectors) -> miette::Result<()> {
     let failed = |path: &Path, error: io::Error| {
         miette!(help = "give a folder that can be written", "cannot write {}: {error}", path.display())

@@ -13,7 +13,7 @@ use miette::miette;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Longest time until the loop notices a signal.
+/// Longest time until the loop of the daemon notices a signal.
 const NAP: Duration = Duration::from_millis(100);
 /// Maximum time for the attempts to restore all values.
 const BACK: Duration = Duration::from_secs(10);
@@ -86,7 +86,8 @@ fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<DaemonEvent> {
     loop {
         let events = daemon.revert();
         let is_over = daemon.is_restored() || start.elapsed() >= BACK || again.load(Ordering::Relaxed);
-        // A fault is reported only if the next attempt cannot correct it.
+        // Only the last attempt reports faults, because a later attempt may correct an earlier
+        // fault.
         all.extend(events.into_iter().filter(|event| is_over || !matches!(event, DaemonEvent::Fault { .. })));
         if is_over {
             return all;
@@ -131,7 +132,7 @@ fn events(events: &[DaemonEvent], at: f64, json: bool) -> miette::Result<()> {
     events.iter().try_for_each(|event| report(event, at, json))
 }
 
-/// Prints one line per event.
+/// Prints one line for an event of the daemon.
 fn report(event: &DaemonEvent, at: f64, json: bool) -> miette::Result<()> {
     if json {
         let line = serde_json::json!({ "at_s": (at * 1e3).round() / 1e3, "what": event });

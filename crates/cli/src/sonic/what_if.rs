@@ -1,5 +1,5 @@
-//! The command `sonic what-if` turns a configuration into a scenario,
-//! and compares it with other settings.
+//! The command `sonic what-if` turns a configuration into a scenario, and compares the configured
+//! settings with other settings.
 
 use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;

@@ -7,7 +7,7 @@ use bufferlab_params::Choice;
 use bufferlab_units::Time;
 use std::fmt::Write as _;
 
-/// Writes a summary as JSON.
+/// Converts the summary of a switch's run to a JSON record.
 pub(super) fn for_programs(file: &SwitchFile, summary: &Summary) -> records::SwitchRunFile {
     let lateness = &summary.lateness;
     let ports = file.ports.iter().zip(&summary.tallies).map(|(port, tallies)| {
@@ -74,7 +74,7 @@ pub(super) fn for_programs(file: &SwitchFile, summary: &Summary) -> records::Swi
     }
 }
 
-/// Writes a summary as text.
+/// Formats the summary of a switch's run as text.
 pub(super) fn in_words(file: &SwitchFile, summary: &Summary) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail, so the result is ignored.
@@ -156,7 +156,7 @@ fn queues(file: &SwitchFile, summary: &Summary, text: &mut String) {
     }
 }
 
-/// Quantiles of durations, as text for people.
+/// Formats quantiles of durations as text for people.
 fn in_quantiles(durations: &Durations, of: &str) -> String {
     let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| span(durations.quantile(q)));
     let largest = span(durations.largest());

@@ -26,7 +26,7 @@ const TRIES: u32 = 3;
 /// Time to set up and remove hosts, switch and tables, in addition to a run's duration (s).
 const AROUND_S: f64 = 2.5;
 
-/// `testbed reproduce`.
+/// Executes the command `testbed reproduce`.
 pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     let registry = match &args.registry {
         Some(folder) => Registry::load(folder),
@@ -100,7 +100,8 @@ fn duration(one: &Missing) -> f64 {
     one.job.loaded.scenario.duration.as_secs_f64() + AROUND_S
 }
 
-/// Executes a run with real hosts, and repeats it if the switch was late. The last attempt counts.
+/// Executes a run with real hosts, and repeats it if the switch was late. The result is the last
+/// attempt's.
 fn run_one(one: &Missing) -> miette::Result<Numbers> {
     let plan = plan(one.job.loaded.clone())?;
     let mut tries = 0;
@@ -122,7 +123,7 @@ fn run_one(one: &Missing) -> miette::Result<Numbers> {
     Ok(numbers)
 }
 
-/// Measures of the quality of a run, such as the lateness of frames.
+/// Returns measures of a run's quality, such as the lateness of frames.
 fn quality(done: &RealRun) -> impl Iterator<Item = (String, f64)> {
     let us = |ns: u64| ns as f64 / 1e3;
     let parity = done.parity.as_ref();

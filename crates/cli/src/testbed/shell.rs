@@ -5,7 +5,7 @@ use crate::inform;
 use bufferlab_testbed::sandbox::{Standing, standing};
 use miette::miette;
 
-/// `testbed shell`.
+/// Executes the command `testbed shell`.
 pub(super) fn shell(args: &TestbedShellArgs) -> miette::Result<()> {
     let standing = standing().map_err(|error| miette!("cannot look for testbeds: {error}"))?;
     let testbed = choose(&standing, args.testbed)?;
@@ -50,7 +50,7 @@ fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standin
     }
 }
 
-/// Writes a list of names: "h0 to h7" if the names are consecutive, otherwise each of them.
+/// Formats a list of host names: "h0 to h7" if the names are consecutive, otherwise all names.
 pub(super) fn in_words(hosts: &[String]) -> String {
     let counts_up = hosts.iter().enumerate().all(|(index, name)| *name == format!("h{index}"));
     match hosts {

@@ -1,5 +1,5 @@
-//! Tests that repeat every command that adds to a folder of results,
-//! with other content in its folder. No result may be a mean of both contents.
+//! Tests of commands that add runs to a folder of results. Each command is repeated with a
+//! different scenario or version. No result may be a mean over runs of different content.
 //!
 //! The test is a matrix of commands, changes and kills. A new command needs a row in [`COMMANDS`],
 //! and a new kind of content needs a row in [`CHANGES`].
@@ -180,7 +180,7 @@ impl Command {
 
 /// Difference between two executions of a command.
 enum Change {
-    /// An additional argument of the command.
+    /// The second execution has an additional argument.
     Argument(&'static [&'static str]),
     /// Name of a file, its old text and its new text.
     File(&'static str, &'static str, &'static str),
@@ -188,7 +188,8 @@ enum Change {
     Version,
 }
 
-/// Changes, each with words of the message by which the program refuses it.
+/// Changes between two executions, each with words of the message by which the program refuses the
+/// change.
 const CHANGES: [(Change, &str); 9] = [
     (Change::Argument(&["--set", "duration=3 ms"]), "`duration` was \"2 ms\" and is \"3 ms\""),
     (Change::Argument(&["--load", "0.3"]), "`workload."),
@@ -322,8 +323,8 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
 fn assert_as_fresh(desk: &Desk, command: &Command) {
     let (fresh, mut out) = (timeless(desk, "fresh"), timeless(desk, "out"));
     if command.all[0] == "sweep" {
-        // Points that only the first sweep has stay, because they share no mean with the points of
-        // the second sweep.
+        // Grid points that only the first sweep has stay in the folder, because they share no mean
+        // with the points of the second sweep.
         out.retain(|name, _| !name.starts_with("switch.uncharged_bytes=18-B/"));
     }
     if command.is_what_if() {
@@ -358,7 +359,7 @@ fn other_seeds_of_the_same_content_are_added() {
     }
 }
 
-/// Starts a command and kills it after some milliseconds.
+/// Starts a command and kills it after the given number of milliseconds.
 fn kill_after(desk: &Desk, args: &[&str], milliseconds: u64) {
     let mut child =
         desk.command(args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
@@ -401,8 +402,8 @@ fn no_command_mixes_contents_wherever_it_is_killed() {
     }
 }
 
-/// The files of a sweep that mixes durations.
-/// Versions that did not compare contents wrote such a mixed sweep.
+/// Writes the files of a sweep that mixes durations. Versions that did not compare contents wrote
+/// such sweeps.
 fn mixed_sweep() -> Desk {
     let desk = desk();
     let sweep = |more: &[&'static str]| {

@@ -10,9 +10,9 @@ use std::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Scenario of two long flows into one port, which marks from 15 packets on. This is a quarter of
-/// the bandwidth-delay product. DCTCP needs only a seventh (RFC 8257 refers to Alizadeh et al.),
-/// and a flow that halves its window needs the whole product.
+/// Scenario of two long flows into one port, which marks from 15 packets on. The marking threshold
+/// is a quarter of the bandwidth-delay product. DCTCP needs only a seventh (RFC 8257 refers to
+/// Alizadeh et al.), and a flow that halves its window needs the whole product.
 const TWO_FLOWS: &str = r#"
 duration = "5 s"
 drain = "1 s"
@@ -41,7 +41,7 @@ bursts = [{ src = "h1", dst = "h0", start = "0 s" }, { src = "h2", dst = "h0", s
 /// Marking threshold of the port (bytes).
 const MARKS_FROM: f64 = 22_710.0;
 
-/// Measurements of the port and of its flows.
+/// Measurements of the queue at the port and of its flows.
 #[derive(Debug)]
 struct Measurements {
     mean_queue: f64,

@@ -105,7 +105,7 @@ fn figures_are_files_with_the_numbers_that_they_draw_the_same_each_time() {
     let csv = String::from_utf8(read("first", "slowdown-incast-flows.csv")).expect("text");
     assert!(csv.starts_with("series,") && csv.contains("\nabm,") && csv.contains("\ndt,"), "{csv}");
     let png = read("first", "slowdown-incast-flows.png");
-    // The width is 240 points at 600 dots per inch. Viewers round it up or down.
+    // The image is 240 points wide at 600 dots per inch. Renderers round the width up or down.
     let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
     assert!((1_995..=2_005).contains(&width), "{width}");
     for name in ["slowdown-incast-flows.svg", "slowdown-incast-flows.png"] {

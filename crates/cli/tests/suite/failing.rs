@@ -1,11 +1,10 @@
-//! Tests that one bad variant, point or run never stops the other runs,
-//! and that a mistake in all of them is reported before the first write.
+//! Tests that one bad variant, point or run never stops the other runs. A mistake in all runs is
+//! reported before the first write.
 
 use crate::support::{Desk, TINY, text};
 use std::fs;
 
-/// Variants of which one has an invalid scenario, and one has a run that fails at only one seed,
-/// because it is too large for its buffer's policy.
+/// A variant that cannot run, because its buffer has only 1 B.
 const REFUSED: &str = "small: dt + switch.buffer=1 B";
 
 #[test]
@@ -22,7 +21,7 @@ fn a_refused_variant_is_named_and_the_others_are_complete() {
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("\"small\" cannot run; the others do"), "{said}");
         assert!(said.contains("without a result:") && said.contains("small: "), "{said}");
-        // The first valid variant is the baseline.
+        // The first variant that can run is the baseline.
         assert!(text(&output.stdout).contains("dt (baseline)"), "{}", text(&output.stdout));
         for run in ["dt/seed-1", "dt/seed-2", "cs/seed-1", "cs/seed-2"] {
             assert!(desk.path(&format!("{out}/{run}/manifest.json")).is_file(), "{run}");

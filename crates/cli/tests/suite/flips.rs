@@ -10,8 +10,8 @@ use std::path::Path;
 /// Number of positions in a file that the test tries.
 const POSITIONS: usize = 8;
 
-/// A tree with all kinds of results: a run with input file, packets, explanations and report,
-/// seeds, a comparison, a sweep and a what-if.
+/// Writes folders with all kinds of results: a run with input file, packets, explanations and
+/// report, several seeds, a comparison, a sweep and a what-if.
 fn tree() -> Desk {
     let desk = Desk::with_tiny();
     desk.write("flows.csv", "src,dst,size_bytes,start_ns\nh0,h1,30000,0\nh2,h1,30000,1000\n");
@@ -77,7 +77,7 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let pages = || -> Option<(String, String)> {
             let report = Report::load(&dir, &[]).ok()?;
             let text = (report.text(), report.json().ok()?);
-            // The program reads files that other checks do not read when it writes the page again.
+            // Only writing the page reads some of the files, so the test writes the page, too.
             report.write().ok()?;
             Some(text)
         };
@@ -86,8 +86,8 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let page = page_of();
         let sums = fs::read(dir.join("SHA256SUMS")).expect("written");
         for (name, content) in desk.files(folder) {
-            // Pages are written again, and the program reads only the order of a
-            // comparison from them.
+            // The command writes pages and comparisons again. From an old comparison, the program
+            // reads only the order of the policies.
             if name.ends_with("report.html") || ["comparison.csv", "comparison.parquet"].contains(&&*name) {
                 continue;
             }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
-/// Characters that clear a screen, retitle a terminal, and reverse the text after them.
-/// The texts are written as in a JSON file and as in a CSV file.
+/// Characters that clear a screen, retitle a terminal, and reverse the text after them. There is
+/// one text in the notation of JSON, and one text in the notation of CSV.
 const JSON: &str = r"\u001b[2J\u001b]0;pwn\u0007\u009b31m\u202e\u2066\u061c";
 const RAW: &str = "\u{1b}[2J\u{1b}]0;pwn\u{7}\u{9b}31m\u{202e}\u{2066}\u{61c}";
 

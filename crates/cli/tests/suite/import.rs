@@ -101,7 +101,7 @@ fn mistakes_name_their_place_and_a_remedy() {
     ] {
         let output = desk.output(args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
-        // Lines of an error are wrapped.
+        // The terminal output wraps the lines of an error, so the test joins the lines.
         let told: Vec<_> = text(&output.stderr)
             .split([' ', '\n', '│'])
             .filter(|word| !word.is_empty())
@@ -149,7 +149,8 @@ fn real_schedules_of_other_simulators_run_to_their_end() {
     assert!(checked.contains("servers of 8 ranks at 2.4 Tb/s"), "{checked}");
 }
 
-/// Four hosts on a switch of HPCC's simulator. Three of them send to the first.
+/// Topology file of HPCC's simulator: four hosts on a switch, of which three hosts send to the
+/// first.
 const INCAST_TOPOLOGY: &str =
     "5 1 4\n4\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n3 4 100Gbps 1us 0\n";
 const INCAST: &str = "3\n1 0 3 100 1000000 0.001\n2 0 3 100 1000000 0.001\n3 0 3 100 1000000 0.001\n";
@@ -160,7 +161,7 @@ fn a_lossless_run_without_pauses_names_the_threshold_that_no_queue_reached() {
     desk.write("topology.txt", INCAST_TOPOLOGY);
     desk.write("flow.txt", INCAST);
     let run = desk.succeed(&["import", "topology.txt", "flow.txt", "--name", "mix", "--run"]);
-    // Lines of findings are wrapped.
+    // The terminal output wraps the lines of findings, so the test joins the lines.
     let told = run.split_whitespace().collect::<Vec<_>>().join(" ");
     let finding = "No pause: the fullest ingress queue (port ";
     assert!(
@@ -228,7 +229,7 @@ fn scenarios_name_files_of_other_simulators_directly() {
         assert!(checked.status.success() && shown.contains(flows), "{file}: {shown}\n{told}");
         assert!(told.contains(&format!("{file} is read as a file of the format")), "{file}: {told}");
     }
-    // The results have the file, so they run again.
+    // The folder of results contains the workload file, so the stored scenario can run again.
     desk.succeed(&["run", "own.toml", "--out", "run"]);
     desk.succeed(&["check", "run/scenario.toml"]);
     for (kind, file, advice) in

@@ -1,5 +1,5 @@
-//! Tests of what commands keep in a folder: results of another scenario,
-//! and checksums of written files.
+//! Tests of the files that commands preserve in a folder: results of another scenario, and
+//! checksums of written files.
 
 use crate::support::{Desk, text};
 use std::fs;
@@ -9,7 +9,7 @@ fn a_run_does_not_replace_the_results_of_another_scenario_unless_told_to() {
     let desk = Desk::with_tiny();
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let first = desk.files("mine");
-    // The scenario of the folder can run again.
+    // A repeated run may replace the results of the scenario in the folder.
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let other = ["run", "tiny.toml", "--set", "switch.policy=cs", "--out", "mine"];
     let output = desk.output(&other);
@@ -53,7 +53,8 @@ fn verify_says_what_is_damaged_or_missing_and_so_does_the_report() {
         insta::assert_snapshot!("verify_finds_damage", desk.terminal(&["verify", "mine"]));
         insta::assert_snapshot!("a_report_of_damaged_tables", desk.terminal(&["report", "mine"]));
     });
-    // The command that made the folder repairs it, and does not change intact files.
+    // Repeating the command that made the folder repairs the damaged run, and does not change
+    // intact files.
     let whole = desk.files("mine/dt/seed-2");
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "mine"]);
     desk.succeed(&["verify", "mine"]);
@@ -72,8 +73,8 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     assert!(!compare(&["--seeds", "1", "--variants", "dt", longer]).contains("already"));
     assert!(compare(&["--seeds", "1", "--variants", "dt", longer]).contains("2 runs are there already"));
     assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
-    // As the baseline, the variant is compared with its own traffic, so it must not
-    // have the caveat.
+    // The baseline variant is compared only with itself, so it must not have the caveat about other
+    // traffic.
     let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
     assert!(manifest("all/longer/seed-1").contains("other-traffic"));
     let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);

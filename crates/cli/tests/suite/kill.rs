@@ -87,8 +87,8 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     assert_eq!(desk.files("all/dt"), before);
 }
 
-/// Starts a command and kills it, each time a little later, until it was killed `times` times. Then
-/// the command runs to its end.
+/// Starts and kills a command `times` times, after different delays. Then the command runs to its
+/// end.
 fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     for round in 0..times {
         let mut child =
@@ -177,7 +177,7 @@ fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String 
     assert!(kill.expect("there is kill").success());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    // The function joins wrapped lines of the message.
+    // The test joins the wrapped lines of the message.
     text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ")
 }
 
@@ -264,7 +264,7 @@ fn a_later_command_clears_away_what_killed_ones_left_and_nothing_else() {
     assert!(text(&output.stderr).contains("1 unfinished run"), "{}", text(&output.stderr));
     assert!(!desk.path("all/dt/.seed-1.partial").exists());
     assert!(desk.path("all/dt/.mine.partial/thesis.tex").is_file(), "somebody's folder stays");
-    // A run does not remove such a folder, because no run has left it.
+    // The next run keeps this folder, because the folder is not the remainder of a killed run.
     desk.write("own/.first.partial/thesis.tex", "hard work");
     let output = desk.output(&["run", "tiny.toml", "--out", "own/first"]);
     assert_eq!(output.status.code(), Some(1));

@@ -1,4 +1,5 @@
-//! Tests that the page of limits has every limit, and that each limit refuses input just above it.
+//! Tests that the documentation page of limits lists every limit of the code, and that each limit
+//! refuses input just above it.
 
 use crate::support::{Desk, text};
 use bufferlab_cli::{limits, limits_page};
@@ -7,7 +8,7 @@ use bufferlab_params::Limit;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Input that is just above a limit.
+/// Input that is slightly larger than a limit allows.
 enum Above {
     /// A command in a folder with `tiny.toml`, and words of the command's error.
     Command(Vec<String>, String),
@@ -20,7 +21,8 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Runs `check` with the given values of keys.
+/// Returns a call of `check` with the given values of scenario keys, and the words of the expected
+/// error.
 fn set(keys: &[(&str, &str)], wanted: &str) -> Above {
     let mut args = vec!["check".to_owned(), "tiny.toml".to_owned()];
     for (key, value) in keys {
@@ -236,9 +238,9 @@ fn the_page_of_limits_is_as_declared() {
     assert_all([check_file("docs/reference/limits.md", &limits_page())]);
 }
 
-/// Constants that limit something other than input. The page does not list them.
+/// Constants that limit something other than input, and that the page of limits omits.
 const OTHERS: &[&str] = &[
-    // Limits of drawings, reports and terminals.
+    // These constants limit drawings, reports and terminals.
     "WIDTH_MAX",
     "COLUMNS_MAX",
     "NAME_MAX",
@@ -257,7 +259,7 @@ const OTHERS: &[&str] = &[
     "SEQUENCE_MAX",
     "PACKET_MAX",
     "ROWS_MAX",
-    // Limits of chip data, headers and clocks.
+    // These constants limit chip data, headers and clocks.
     "TIME_LIMIT",
     "CELL_MAX",
     "SLICES_MAX",
@@ -280,7 +282,7 @@ const OTHERS: &[&str] = &[
     "BYTES_MAX",
     "KEYS_MAX",
     "LINE_MAX",
-    // Limits of captures, policies and warnings.
+    // These constants limit captures, policies and warnings.
     "PACKET_BYTES_MAX",
     "BLOCK_BYTES_MAX",
     "LABELS_MAX",

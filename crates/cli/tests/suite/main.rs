@@ -1,5 +1,4 @@
-//! Tests of the command line as users meet it: its output, the streams of its output,
-//! and the files on disk.
+//! Tests of the command line from a user's view: output, streams of the output, and files on disk.
 
 mod content;
 mod dctcp;

@@ -52,7 +52,7 @@ fn mistakes_in_a_scenario_are_shown_in_their_line() {
     }
 }
 
-/// The tiny scenario with another workload.
+/// Creates a folder with the tiny scenario, whose workload is replaced.
 fn with_workload(keys: &str) -> Desk {
     let start = TINY.find("[[workload]]").expect("it has a workload");
     let end = TINY.find("[output]").expect("it has an output");
@@ -329,7 +329,7 @@ fn an_option_of_another_command_or_program_is_answered_with_the_one_that_is_mean
         let shown = desk.terminal(args);
         assert!(!shown.contains("similar") && !shown.contains("--verify"), "one tip is enough:\n{shown}");
     }
-    // Clap's suggestion is kept where it is right.
+    // For an option that is nearly right, the program keeps clap's suggestion.
     names(&desk, 2, &["run", "tiny.toml", "--output", "x"], &["similar argument exists: '--out'"]);
     let far = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,foo"]);
     assert!(far.contains("invalid value 'foo'") && !far.contains("similar"), "{far}");
@@ -348,7 +348,7 @@ fn a_range_is_answered_with_a_list_of_values() {
         );
         names(&desk, 2, &["sweep", "tiny.toml", "--vary", range], &["list the values instead of a range"]);
     }
-    // Paths may hold two dots.
+    // A path may contain two dots and is then no range.
     names(&desk, 1, &["run", "tiny.toml", "--set", "workload.0.file=../1..2.csv"], &["workload.0.file"]);
 }
 

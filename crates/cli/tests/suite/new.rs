@@ -1,4 +1,4 @@
-//! Tests that `new` writes files that run at once, and that it overwrites no file.
+//! Tests that `new` writes files that run without changes, and that `new` overwrites no file.
 
 use crate::support::{Desk, text};
 use std::fs;

@@ -1,5 +1,5 @@
-//! Tests that iperf3 and memcached send the workloads of a testbed,
-//! if they are installed and this machine allows namespaces.
+//! Tests that iperf3 and memcached send the workloads of a testbed, if both programs are installed
+//! and this machine allows namespaces.
 
 use crate::testbed::allowed;
 use bufferlab_metrics::{FlowRow, ProgressRow, QueryRow, QueueRow};
@@ -77,7 +77,8 @@ fn run(folder: &Path, args: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// Whether both programs are installed. The function prints a message if not.
+/// Whether iperf3 and memcached are installed. If a program is missing, the function prints a
+/// message.
 fn installed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -165,7 +166,7 @@ fn what_the_programs_cannot_carry_is_refused_with_the_key() {
         let output = run(folder.path(), &["--set", change]);
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{change}");
-        // The terminal may break lines at any place.
+        // The terminal may wrap lines at any place, so the test joins the words.
         let told = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         assert!(told.contains(key) && told.contains("host.applications = \"own\""), "{change}: {told}");
     }

@@ -1,4 +1,4 @@
-//! Single statements of the papers, typed in an empty folder.
+//! Tests of `reproduce` with single statements of the papers, from an empty folder.
 
 use crate::support::{Desk, text};
 

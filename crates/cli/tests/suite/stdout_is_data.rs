@@ -94,7 +94,7 @@ fn colours_can_be_forced_and_forbidden_for_errors_of_both_kinds() {
     }
 }
 
-/// Runs a command whose reader ends before it reads any text, as `| true` does.
+/// Runs a command whose output goes to a pipe without a reader, as `| true` gives it in a shell.
 fn run_without_readers(desk: &Desk, args: &[&str], stdout: bool, stderr: bool) -> std::process::ExitStatus {
     let closed = || {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -143,11 +143,11 @@ fn errors_have_colours_where_they_are_asked_for_and_nowhere_else() {
     let escape = |args: &[&str]| text(&desk.output(args).stderr).contains('\u{1b}');
     assert!(escape(&["--color", "always", "run", "nosuch.toml"]));
     assert!(!escape(&["--color", "never", "run", "nosuch.toml"]));
-    // A test has no terminal.
+    // The output of a test is no terminal, so the error has no colours.
     assert!(!escape(&["run", "nosuch.toml"]));
 }
 
-/// The program bash reads the script and completes a typed line with it.
+/// The program bash reads the completion script and completes a typed command line.
 #[test]
 fn a_shell_completes_commands_options_and_values() {
     let desk = Desk::new();

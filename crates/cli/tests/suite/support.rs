@@ -1,4 +1,5 @@
-//! Helpers of all tests: a working folder, and the terminal output as the user sees it.
+//! Helper functions of all tests: a working folder, and the output of a command as a terminal shows
+//! it.
 
 #![allow(dead_code)] // Every test binary uses its own part.
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Folder of the repository's scenarios.
+/// Folder of the repository with the example scenarios.
 pub(crate) const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 
 /// Scenario of ten queries on one switch, which runs in milliseconds.
@@ -53,7 +54,7 @@ impl Desk {
         Self { folder: TempDir::new().expect("a temporary folder") }
     }
 
-    /// A folder with [`TINY`] as `tiny.toml`.
+    /// Creates a working folder that contains the scenario [`TINY`] as `tiny.toml`.
     pub(crate) fn with_tiny() -> Self {
         let desk = Self::new();
         desk.write("tiny.toml", TINY);

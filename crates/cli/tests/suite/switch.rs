@@ -70,7 +70,8 @@ fn the_record_of_a_killed_switch_is_read_up_to_its_last_mark() {
     let (is_same, printed, told) = bench.verify("record");
     assert!(is_same && printed.contains("0 differences"), "{printed}{told}");
     assert!(told.contains("is missing (the switch was killed, or the disk was full)"), "{told}");
-    // The line is "300 of them compared: 0 differences", unless all packets are compared.
+    // If some packets are not compared, the second line has the count, as in "300 of them compared:
+    // 0 differences".
     let line = if printed.contains("compared") { printed.lines().nth(1) } else { printed.lines().next() };
     let compared: usize = line.and_then(|line| line.split(' ').next()?.parse().ok()).expect("a count");
     assert!(compared >= 300, "what came before the last mark is compared: {printed}");
@@ -97,7 +98,7 @@ fn a_full_disk_is_told_of_the_record_and_of_the_captures() {
         let status = bench.wait();
         let told = bench.errors();
         assert_eq!(status.code(), Some(1), "{args}: {told}");
-        // The test joins wrapped lines of the message.
+        // The test joins the wrapped lines of the error message.
         let told = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         for (part, other) in expected.iter().zip(["cannot write the record", "cannot write the captures"]) {
             assert!(told.contains(part), "{args}: {told}");
@@ -316,7 +317,7 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
     // Older versions wrote a complete record without the progress file.
     let (is_same, printed, told) = write(&format!("{header}{row}"), None);
     assert!(is_same && told.is_empty(), "{printed}{told}");
-    // A faulty line before the end is an error. It does not count as a missing end.
+    // A faulty line before the end of the record is an error, not a missing end.
     let (is_same, _, told) = write(&format!("{header}{row}2000000,a,b,10\n{row}"), Some(""));
     assert!(!is_same && told.contains("packets.csv"), "{told}");
 }

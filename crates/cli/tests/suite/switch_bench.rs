@@ -36,15 +36,15 @@ pub(crate) struct Bench {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Bench {
-    /// Starts a switch of `ports` with the arguments `args`, and waits until it forwards.
-    /// `more` is a script that first runs in the switch's network.
+    /// Starts a switch of `ports` with the arguments `args`, and waits until the switch forwards
+    /// frames. `more` is a script that first runs in the switch's network.
     pub(crate) fn start(ports: [&str; 2], more: &str, args: &str) -> Self {
         let bench = Self::begin(ports, more, args);
         bench.until("it forwards", || bench.errors().contains("forwards between"));
         bench
     }
 
-    /// Starts a switch without waiting until it forwards.
+    /// Starts a switch, and returns before the switch forwards frames.
     pub(crate) fn begin(ports: [&str; 2], more: &str, args: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let port = |name: &str| format!("[[port]]\ninterface = \"{name}\"\nrate = \"100 Mb/s\"\n");
@@ -90,7 +90,7 @@ impl Bench {
         self.read("stdout")
     }
 
-    /// Waits until the condition `is_so` is true.
+    /// Waits until the condition `is_so` becomes true, and names `what` if the wait is too long.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         let since = Instant::now();
         while !is_so() {
@@ -114,7 +114,7 @@ impl Bench {
         nsenter.arg("bash").args(["-c", script]).stdin(Stdio::null()).output().expect("it starts")
     }
 
-    /// Runs a script on a host.
+    /// Runs a shell script on a host of the bench.
     pub(crate) fn at(&self, host: &str, script: &str) -> String {
         let quoted = script.replace('\'', "'\\''");
         let output = self.here(&format!("nsenter --net=/run/netns/{host} bash -c '{quoted}'"));
@@ -129,7 +129,7 @@ impl Bench {
         self.at("h1", &send.replace("COUNT", &datagrams.to_string()));
     }
 
-    /// A counter of the kernel of a host (/proc/net/snmp), such as `Udp NoPorts`.
+    /// Reads a counter of the kernel on a host (/proc/net/snmp), such as `Udp NoPorts`.
     pub(crate) fn counter(&self, host: &str, protocol: &str, name: &str) -> u64 {
         let text = self.at(host, "cat /proc/net/snmp");
         let mut lines = text.lines().filter(|line| line.starts_with(&format!("{protocol}:")));
@@ -138,13 +138,13 @@ impl Bench {
         pairs.find(|(one, _)| *one == name).expect("it is counted").1.parse().expect("a count")
     }
 
-    /// Sends a signal to the switch, such as `TERM`.
+    /// Sends a signal such as `TERM` to the process of the switch.
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args(["-s", name, &self.id().to_string()]).status();
         assert!(status.expect("it starts").success());
     }
 
-    /// Waits until the switch has ended.
+    /// Waits until the process of the switch has ended.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let since = Instant::now();
         loop {
@@ -169,14 +169,14 @@ impl Drop for Bench {
     }
 }
 
-/// Result of `switch --verify`: whether it succeeded, its stdout and its stderr.
+/// Runs `switch --verify`, and returns whether the command succeeded, its stdout and its stderr.
 pub(crate) fn verify(record: &Path) -> (bool, String, String) {
     let output = Command::new(PROGRAM).args(["switch", "--verify"]).arg(record).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Whether these tests run as root, whose rights cannot be removed.
+/// Whether these tests run as root; nothing can remove the rights of root.
 pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output().expect("it starts");
     output.stdout == b"0\n"

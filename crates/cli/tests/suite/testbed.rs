@@ -1,5 +1,5 @@
-//! Tests of the testbed with real packets, if this machine allows namespaces: its demonstration,
-//! and how it ends.
+//! Tests of the testbed with real packets, if this machine allows namespaces: the scenario `demo`,
+//! and the ways to end a testbed.
 
 use crate::json::by_schema;
 use crate::support::Desk;
@@ -88,7 +88,7 @@ fn captures_hold_what_was_lost(folder: &Path, text: &str) {
     }
     let captured = text.lines().filter(|line| line.starts_with("captured ") && line.contains("at 8 ports"));
     assert_eq!(captured.count(), 2, "{text}");
-    // The two long flows start together, and the buffer is empty.
+    // The capture must have a loss: two long flows start together, and the buffer is empty.
     let bytes = std::fs::read(folder.join("dt/seed-1/p1.pcapng")).expect("a capture");
     let comment = b"dropped at queue p0.1; queue ";
     assert!(bytes.windows(comment.len()).any(|part| part == comment), "nothing was lost: {text}");
@@ -170,16 +170,16 @@ fn captures_that_are_there_are_not_replaced_unasked() {
     };
     let told = run(&[]);
     assert!(told.contains("has captures already") && told.contains("add --replace"), "{told}");
-    // With `--replace`, the run fails without interfaces, and the old file stays,
-    // because no complete file replaces it.
+    // With `--replace`, the run fails because the interfaces are missing. The old file stays,
+    // because no complete file replaces the old one.
     let told = run(&["--replace"]);
     assert!(told.contains("there is no interface \"no0\""), "{told}");
     assert_eq!(std::fs::read(folder.path().join("no1.pcapng")).expect("it is there"), b"kept");
     assert!(!folder.path().join("no1.pcapng.partial").exists(), "no part is left");
 }
 
-/// An experiment runs with real hosts and in the simulator.
-/// The program judges both results and does not repeat finished runs.
+/// An experiment runs with real hosts and in the simulator. The program judges both results. A
+/// repeated command executes no finished run again.
 #[test]
 fn an_experiment_runs_with_real_packets_beside_the_simulator_and_goes_on_where_it_was() {
     if !allowed("an experiment with real packets") {

@@ -1,5 +1,5 @@
-//! Tests of the calculators as users see them: each derivation as a snapshot,
-//! and each refusal with the valid range and a hint.
+//! Tests of the calculators' output: each derivation as a snapshot, and each refusal with the valid
+//! range and a hint.
 
 use crate::support::{Desk, text};
 
@@ -27,8 +27,8 @@ fn every_calculator_shows_its_derivation_and_then_the_answer() {
     shows!(desk, "tdt_parameters", ["tdt-parameters", "--buffer", "1 MB", "--ports", "16"]);
 }
 
-/// The calculated buffer, and a buffer that is smaller by a few percent, in whole simulations of an
-/// incast: the first variant loses nothing, the second variant does.
+/// Compares two buffers in simulations of an incast. The calculated buffer loses no packet, and a
+/// buffer that is a few percent smaller loses packets.
 #[test]
 fn the_buffer_for_a_burst_is_what_a_simulated_incast_needs() {
     let desk = Desk::new();
@@ -62,7 +62,8 @@ fn the_buffer_for_a_burst_is_what_a_simulated_incast_needs() {
             let lost = metrics.iter().find(is_lost).expect("it is there");
             lost["cells"][0]["values"][0].as_f64().expect("a number")
         };
-        // Two packets for the burst, in terms of the buffer.
+        // Tolerance of the calculated buffer: three packets, times the buffer that each byte of the
+        // burst needs.
         let slack = 3.0 * 1_454.0 * share;
         assert_eq!(lost(needed + slack), 0.0, "{policy} {alpha}");
         assert!(lost(needed - 4.0 * slack) > 0.0, "{policy} {alpha}");

@@ -1,5 +1,5 @@
-//! Tests of `sonic tune` with a server of SONiC's databases:
-//! the values that it writes, and that they are restored after the command.
+//! Tests of `sonic tune` with a server of SONiC's databases: the values that the command writes,
+//! and the values that it restores at its end.
 
 use crate::server::Server;
 use crate::support::Desk;
@@ -57,7 +57,7 @@ fn what_runs_is_one_side_of_a_difference() {
     assert!(output.status.success() && said.contains("5 MB"), "{said}{:?}", output.stderr);
 }
 
-/// Path of the default journal of a server.
+/// Path of the journal that `tune` uses by default for a server.
 fn journal(desk: &Desk, address: &str) -> std::path::PathBuf {
     desk.path(&format!("bufferlab-tune-{}.json", address.replace(':', "-")))
 }
@@ -162,7 +162,7 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     let said = desk.succeed(&args(&second).each_ref().map(String::as_str));
     assert!(!said.contains("1 again"), "{said}");
     assert_eq!((exponent(&first), exponent(&second)), ("2".to_owned(), "0".to_owned()));
-    // The daemon refuses the journal of the first daemon, while that daemon runs and
+    // The second daemon refuses the journal of the first daemon, while the first daemon runs and
     // after it was killed.
     let named = journal(&desk, first.address()).display().to_string();
     let mut refused = args(&second).to_vec();
@@ -182,7 +182,7 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     assert!(!journal(&desk, first.address()).exists());
 }
 
-/// A proxy of a server that delays the server's answers or stops them.
+/// A proxy in front of a database server that delays or stops the server's answers.
 fn proxy(server: &Server, answers: impl Fn(&[u8], &mut TcpStream) -> bool + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (address, target) = (listener.local_addr().expect("an address"), server.address().to_owned());

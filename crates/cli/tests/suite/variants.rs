@@ -28,7 +28,7 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
             assert!(resolved.contains(&format!("buffer = \"{buffer}\"\n")), "{resolved}");
         }
     }
-    // The keys set by hand give the same packets as the variant.
+    // A run with the variant's keys on the command line gives the packets of the variant.
     let by_hand =
         ["run", "tiny.toml", "--set", "switch.policy.alpha=0.25", "--set", "seed=2", "--out", "hand"];
     desk.succeed(&by_hand);
@@ -50,7 +50,7 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
     let deviations: Vec<f64> =
         first.iter().zip(&second).map(|(a, b)| b / mean(&second) - a / mean(&first)).collect();
     let spread = deviations.iter().map(|d| d.powi(2)).sum::<f64>() / 2.0;
-    // The factor of the interval is Student's t for two degrees of freedom.
+    // The confidence interval uses Student's t for two degrees of freedom.
     let factor = (4.302_652_7 * (spread / 3.0).sqrt()).exp();
     let shown = &peak["cells"][1]["change"];
     for (end, expected) in [("mean", ratio), ("low", ratio / factor), ("high", ratio * factor)] {
@@ -78,7 +78,7 @@ fn the_short_form_means_the_same_and_may_have_blanks() {
     for other in ["c", "d", "e"] {
         assert!(files("a") == files(other), "{other}");
     }
-    // Commas in brackets separate parameters.
+    // Commas in brackets separate the parameters of a variant, not the variants.
     let list = "x: dt(alpha=0.5),y: abm(alpha=0.5, congested_share=0.8)";
     desk.succeed(&["compare", "tiny.toml", "--variants", list, "--seeds", "1", "--out", "f"]);
     assert!(desk.path("f/x/seed-1").is_dir() && desk.path("f/y/seed-1").is_dir());

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Paths of the papers' experiments, in order.
+/// Paths of the files with the papers' experiments, in order.
 fn experiments() -> Vec<PathBuf> {
     let list = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("readable");

@@ -109,7 +109,7 @@ impl SweepPlan {
     }
 }
 
-/// Every metric of the sweep's first point.
+/// Returns every metric of the first point in the sweep.
 fn all_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
     let first = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
     first.iter().map(|row| &row.metric).collect()
@@ -127,7 +127,7 @@ fn requested<'a>(
     names.iter().map(|id| find(id, &all)).collect()
 }
 
-/// Finds the metric with the name `id`.
+/// Finds the metric with the id `id` in `all`.
 fn find<'a>(id: &str, all: &[&'a Metric]) -> Result<&'a Metric, PlanError> {
     all.iter().find(|metric| metric.id == id).copied().ok_or_else(|| {
         let message = format!("the sweep has no metric \"{id}\"");

@@ -19,8 +19,8 @@ pub(super) struct Notes {
     /// Facts about the runs: seeds, duration, version and so on.
     /// If a fact differs between points, its text mentions this.
     pub facts: Vec<(String, String)>,
-    /// Caveats and the points that have them, one entry per kind.
-    /// The text is from the first point with the caveat.
+    /// Caveats of the sweep, each with the points that have the caveat. There is one entry per
+    /// kind, with the text of the first such point.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 
@@ -60,7 +60,7 @@ impl Notes {
     }
 }
 
-/// Describes which of `all` points have a caveat; empty if all points have it.
+/// Describes which of `all` points have a caveat; empty if all points have the caveat.
 fn place(mut points: Vec<&str>, all: usize) -> String {
     points.dedup();
     match points.as_slice() {
@@ -70,7 +70,7 @@ fn place(mut points: Vec<&str>, all: usize) -> String {
     }
 }
 
-/// Points of a sweep with their comparisons.
+/// Points of a sweep, each with the comparison of its policies.
 type Compared<'a> = Vec<(&'a Point, Comparison)>;
 
 /// Compares the policies at every point that has results, and collects the notes.
@@ -101,8 +101,8 @@ pub(super) fn compared<'a>(
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 
-/// The comparisons with short labels for people, and the common parts of `policies`
-/// that these labels omit.
+/// Returns the comparisons with short labels for people, and the common parts of `policies` that
+/// the short labels omit.
 pub(super) fn shown<'a>(
     compared: &[(&'a Point, Comparison)],
     policies: &[String],
@@ -124,11 +124,11 @@ pub(super) fn shown<'a>(
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab sweep")]
 struct SweepFile<'a> {
-    /// Always `bufferlab-sweep`.
+    /// Name of the document's format, always `bufferlab-sweep`.
     format: &'static str,
     /// Version of the document's format: 1.
     format_version: u32,
-    /// Name of the scenario.
+    /// Name of the swept scenario.
     name: &'a str,
     /// Keys of the grid with their values; the last key varies fastest.
     vary: &'a [Vary],
@@ -136,25 +136,25 @@ struct SweepFile<'a> {
     finding: Vec<Sentence>,
     /// Caveats of the sweep, to check before trusting its numbers.
     caveats: Vec<SweepCaveat<'a>>,
-    /// Points of the sweep's grid that have results.
+    /// Points of the sweep's grid with results.
     points: Vec<SweepPoint<'a>>,
 }
 
-/// A point of the sweep's grid.
+/// A point of the sweep's grid with its results.
 #[derive(Serialize, JsonSchema)]
 struct SweepPoint<'a> {
     /// Value of every varied key at the point, as written by the user.
     at: BTreeMap<&'a str, &'a str>,
     /// Folder of the point, relative to the folder of the sweep.
     folder: &'a str,
-    /// Comparison of the policies at this point.
+    /// Comparison of the policies at this grid point.
     comparison: &'a Comparison,
 }
 
 /// A reason to doubt the results of some points.
 #[derive(Serialize, JsonSchema)]
 struct SweepCaveat<'a> {
-    /// The caveat, in the words of the first point that has it.
+    /// The caveat, with the text of the first point that has this caveat.
     #[serde(flatten)]
     caveat: &'a CaveatRecord,
     /// Points that have the caveat; empty means all points.

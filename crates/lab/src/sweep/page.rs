@@ -55,7 +55,7 @@ fn varied(vary: &[Vary]) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The varied keys as axes of charts.
+/// Returns the varied keys of a sweep as axes of charts.
 pub(super) fn axes(vary: &[Vary]) -> Vec<ExplorerAxis> {
     vary.iter().zip(&spoken(vary)).map(axis).collect()
 }
@@ -136,7 +136,7 @@ fn combinations<'a>(compared: &'a [(&Point, Comparison)], first: usize) -> Vec<&
 }
 
 /// Charts over the first key, one chart per headline metric and combination of the other keys.
-/// If values are not numbers, they have equal distances.
+/// Values that are not numbers have equal distances.
 pub(super) fn panels(
     axes: &[ExplorerAxis],
     vary: &[Vary],
@@ -213,8 +213,9 @@ fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = Stri
     point.iter().map(move |(key, value)| format!("{} = {}", name(key), value.trim_matches('"')))
 }
 
-/// Heat maps over the first two keys, one per headline metric, scheme and combination of the other
-/// keys. The maps of a metric share one colour scale. A sweep over a single key has no heat maps.
+/// Heat maps over the first two keys, one map per headline metric, scheme and combination of the
+/// other keys. The maps of a metric share one colour scale. A sweep over a single key has no heat
+/// maps.
 fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
     let [x, y, ..] = axes else { return Vec::new() };
     let mut maps = Vec::new();
@@ -254,8 +255,8 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
     maps
 }
 
-/// Values of a metric for one scheme. Rows follow the second key, and columns follow the first key.
-/// The other keys have the values in `others`.
+/// Returns the values of a metric for one scheme. Rows follow the second key, and columns follow
+/// the first key. The other keys have the values in `others`.
 fn grid(
     (others, scheme, metric): (&[(String, String)], &str, &str),
     vary: &[Vary],

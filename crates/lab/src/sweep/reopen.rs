@@ -8,7 +8,7 @@ use std::fs;
 use std::num::NonZero;
 use std::path::Path;
 
-/// The parts of [`SWEEP_JSON`] that describe the grid.
+/// Fields of [`SWEEP_JSON`] that describe the grid of the sweep.
 #[derive(Deserialize)]
 struct Grid {
     name: String,

@@ -104,7 +104,8 @@ fn a_panic_is_the_failure_of_its_run_and_the_others_are_complete() {
     }
 }
 
-/// A scenario with two racks, which can be divided among threads. Its policy panics at `due` (ns).
+/// A scenario with two racks, which can be divided among threads. The policy of the switches panics
+/// at `due` (ns).
 fn racks(due: u64) -> String {
     STAR.replace(
         "kind = \"single_switch\"\nhosts = 4\nrate = \"10 Gb/s\"",
@@ -113,12 +114,13 @@ fn racks(due: u64) -> String {
     .replace("\"dt\"", &format!("{{ name = \"panicking\", due = \"{due} ns\" }}"))
 }
 
-/// A sink that discards all rows.
+/// A sink of results that discards all rows.
 struct Forget;
 
 impl RunSink for Forget {}
 
-/// Compares numbers of threads, because threads continue past the end before they notice it.
+/// Compares runs with different numbers of threads, because several threads simulate past the end
+/// before they notice the end.
 #[test]
 fn the_number_of_threads_does_not_change_what_becomes_of_a_run() {
     register();

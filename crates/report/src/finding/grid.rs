@@ -21,8 +21,8 @@ struct Found<'a> {
     look: Look,
 }
 
-/// Formats the findings of a grid. They name the grid points at which schemes differ from the
-/// baseline, and the baseline's values along the grid. The result is empty without points.
+/// Formats the findings of a grid. The sentences name the grid points at which schemes differ from
+/// the baseline, and the baseline's values along the grid. The result is empty without points.
 #[must_use]
 pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     let mut found: Vec<Found<'_>> = Vec::new();

@@ -40,15 +40,16 @@ fn open(text: String) -> Sentence {
     Sentence { kind: SentenceKind::Open, text }
 }
 
-/// Formats one sentence per difference. If there are many schemes, there is one sentence per metric
-/// and direction. Sentences about negligible levels come last.
+/// Formats one sentence per significant difference. If there are many schemes, there is one
+/// sentence per metric and direction. Sentences about negligible means come last.
 fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Vec<Sentence> {
     let (mut list, mut minor) = (Vec::new(), Vec::new());
     for (at, row) in judged.iter().enumerate() {
         let good = if row.metric.better == Better::Lower { -1.0 } else { 1.0 };
         let tail_at = judged.iter().position(|other| row.metric.has_tail(&other.metric));
         let mean_at = judged.iter().position(|other| other.metric.has_tail(&row.metric));
-        // Schemes share a sentence if many of them differ in one direction.
+        // One sentence covers several schemes if many of them differ from the baseline in one
+        // direction.
         let is_grouped = |schemes: usize| comparison.policies.len() > SINGLY && schemes > 1;
         let holding = |at: usize, side: f64| {
             looks
@@ -63,8 +64,8 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
             let groups: Vec<&[&Look]> =
                 if grouped { vec![&found[..]] } else { found.chunks(1).collect::<Vec<_>>() };
             for group in groups {
-                // The difference of the scheme's mean or tail, if a sentence about one
-                // scheme states it.
+                // Change of the scheme's mean or 99th percentile, if another sentence about this
+                // scheme alone states the change.
                 let counterpart = |other: usize| {
                     let is_alone = !grouped && !is_grouped(holding(other, side).count());
                     holding(other, side).find(|look| is_alone && look.policy == group[0].policy)
@@ -167,7 +168,7 @@ fn gone(metric: &Metric, level: &str) -> String {
     }
 }
 
-/// Size of a change in words.
+/// Wording for the size of a change.
 pub(super) struct Amount {
     /// Text of the size: "48 %", or "6.5 times".
     size: String,
@@ -227,7 +228,7 @@ fn multiple(metric: &Metric, change: f64) -> String {
     times(factor(metric, change))
 }
 
-/// Formats a factor: `1.9`, `16`.
+/// Formats the factor of a change: `1.9`, `16`.
 fn times(factor: f64) -> String {
     if factor >= 9.95 { format::count(factor.round() as u64) } else { format!("{factor:.1}") }
 }
@@ -302,7 +303,7 @@ pub(super) fn named(names: &[&str]) -> String {
     }
 }
 
-/// Formats a range of values: `20–48`, or `20` if both ends have equal text.
+/// Formats a range of values: `20–48`, or `20` if the lowest and highest value have equal text.
 fn range(values: &[f64], text: fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));

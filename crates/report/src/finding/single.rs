@@ -94,12 +94,13 @@ fn known<'a>(comparison: &'a Comparison, id: &str) -> Option<(f64, &'a MetricCom
     Some((level(row)?, row))
 }
 
-/// Returns the mean of the only scheme.
+/// Returns the mean of the only scheme in the comparison.
 fn level(row: &MetricComparison) -> Option<f64> {
     Some(row.cells.first()?.estimate?.mean)
 }
 
-/// Formats a mean with the half-width of its interval, such as `10.3 ms ± 0.4` or `12.1 %`.
+/// Formats the mean of a metric with the half-width of its interval, such as `10.3 ms ± 0.4` or
+/// `12.1 %`.
 fn shown(row: &MetricComparison) -> String {
     let Some(estimate) = row.cells.first().and_then(|cell| cell.estimate) else { return String::new() };
     let mean = with_unit(&row.metric, estimate.mean);

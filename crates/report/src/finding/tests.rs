@@ -41,7 +41,8 @@ const ZEROS: &[f64] = &[0.0; 3];
 #[test]
 fn a_difference_is_told_with_its_paired_interval() {
     // The change is a half. The log deviates by 0.05, and its error is 0.0289, so t = 24. The
-    // chance is 0.0017, twice. The ends are factors of exp(4.3027 * 0.0289) = 1.132 apart.
+    // p-value is 0.0017, and the correction for two tests doubles it. The ends of the interval are
+    // factors of exp(4.3027 * 0.0289) = 1.132 apart.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
@@ -60,15 +61,16 @@ fn a_difference_is_told_with_its_paired_interval() {
 
 #[test]
 fn what_only_holds_without_the_correction_is_open() {
-    // The chance of t = 6 with two degrees of freedom is 0.0267; the correction
-    // doubles it to 0.053.
+    // The p-value of t = 6 with two degrees of freedom is 0.0267. The correction for two tests
+    // doubles the p-value to 0.053.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
     let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
     assert!(texts(&found, SentenceKind::Difference).is_empty());
     let open = texts(&found, SentenceKind::Open);
     assert!(open[0].starts_with("Open: mean QCT of web queries: p1 −10.0 %. Alone this one is"), "{open:?}");
-    // If the queries are the only test, they need no correction and are a finding.
+    // If the page tests only the query metric, the test needs no correction, and the difference is
+    // a finding.
     let alone = comparison(vec![queries(&[&[100.0; 3], &values])]);
     assert_eq!(texts(&alone, SentenceKind::Difference).len(), 1);
 }
@@ -204,8 +206,8 @@ fn pauses_and_lossless_losses_are_always_told() {
     );
 }
 
-/// The page has twenty-four tests of pure noise. Without a correction, seven of ten such pages
-/// would report differences.
+/// The page has twenty-four tests of pure noise. Without a correction for the number of tests,
+/// seven of ten such pages would report differences.
 #[test]
 fn pages_of_noise_claim_something_one_time_in_twenty() {
     const PAGES: usize = 400;
@@ -222,7 +224,8 @@ fn pages_of_noise_claim_something_one_time_in_twenty() {
         claims += usize::from(found.iter().any(|sentence| sentence.kind == SentenceKind::Difference));
         hints += usize::from(found.iter().any(|sentence| sentence.text.starts_with("Open:")));
     }
-    // At most 20 claims are expected; 35 is more than three deviations away.
+    // At most 20 of the 400 pages should report a difference. 35 pages are more than three standard
+    // deviations away.
     assert!(claims <= 35, "{claims} of {PAGES} pages claim what is not there");
     assert!(claims + hints > PAGES / 3, "the uncorrected test would have claimed it: {hints}");
 }
@@ -295,8 +298,8 @@ fn one_scheme_is_told_of_by_what_it_did() {
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
-/// Builds a grid of five points. Four points differ by -10 on 20, and the fifth point
-/// has no difference.
+/// Builds a grid of five points. At four points, the scheme's mean is about 10 below a baseline of
+/// about 20. At the fifth point, the schemes are equal.
 fn grid(seeds: usize) -> Vec<(String, Comparison)> {
     let around = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * seed as f64).collect::<Vec<f64>>();
     let noise = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * (seed % 2) as f64).collect::<Vec<f64>>();
@@ -354,8 +357,8 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
 
 #[test]
 fn a_grid_corrects_for_the_looks_at_all_of_its_points() {
-    // The chance of t = 6 with two degrees of freedom is 0.0267 for one point, and
-    // 0.053 for two points.
+    // The p-value of t = 6 with two degrees of freedom is 0.0267 for one grid point, and 0.053
+    // after the correction for two points.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let point = |name: &str| {
         let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];

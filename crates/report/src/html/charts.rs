@@ -8,7 +8,7 @@ use crate::statistics::Percentile;
 use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
 use maud::{Markup, html};
 
-/// Number of points of a distribution's curve.
+/// Number of points on the curve of a distribution.
 const CURVE_POINTS: usize = 160;
 /// Maximum number of traffic classes with a separate chart.
 const CLASSES_SHOWN: usize = 5;
@@ -171,8 +171,8 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Body> {
     (!charts.is_empty()).then(|| Body::new(charts.len(), markup))
 }
 
-/// Draws the distribution of the slowdown of selected flows; `None` if no policy finished such
-/// flows.
+/// Draws the slowdown distribution of the flows that `which` selects; `None` if no policy finished
+/// such a flow.
 fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> bool) -> Option<Chart> {
     let series = by_policy(report, |policy| {
         let runs = report.runs_of(policy);

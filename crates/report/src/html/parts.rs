@@ -1,4 +1,4 @@
-//! Parts that several sections of the report share.
+//! Helper functions that several sections of the HTML report use.
 
 use crate::compare::MetricComparison;
 use crate::format;
@@ -10,7 +10,7 @@ use maud::{Markup, html};
 /// Content of a section below its heading, with the numbers that its width depends on.
 pub(super) struct Body {
     pub(super) markup: Markup,
-    /// Number of charts that the section has.
+    /// Number of charts in the section.
     pub(super) charts: usize,
     /// Whether a part of the section needs the whole width of the page.
     pub(super) wide: bool,
@@ -26,7 +26,7 @@ impl Body {
     }
 }
 
-/// A policy that charts draw as a line.
+/// A policy for which the charts have a line.
 pub(crate) struct Drawn<'a> {
     /// Label of the policy.
     pub(crate) policy: &'a str,
@@ -36,8 +36,9 @@ pub(crate) struct Drawn<'a> {
     pub(crate) class: String,
 }
 
-/// Returns the policies that charts draw: at most one per style. If there are more policies, charts
-/// draw the baseline and the best ones, in the order of the ranking. Tables have all policies.
+/// Returns the policies that charts draw: at most one policy per line style. If there are more
+/// policies, charts draw the baseline and the best ones, in the order of the ranking. Tables have
+/// all policies.
 pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     let policies = &report.comparison.policies;
     let mut chosen: Vec<usize> = (0..policies.len()).collect();
@@ -69,7 +70,7 @@ pub(super) fn trace(report: &Report) -> Mark {
     if report.comparison.policies.len() > 1 { Mark::Traced } else { Mark::Line }
 }
 
-/// Legend that maps lines of charts to policies.
+/// Draws the legend that names the policy of each line.
 pub(super) fn legend(report: &Report, mark: Mark) -> Markup {
     let (drawn, all) = (drawn(report), report.comparison.policies.len());
     html! {
@@ -114,7 +115,7 @@ pub(super) fn pooled(report: &Report) -> String {
     }
 }
 
-/// Formats a tick label, as short as possible.
+/// Formats a tick label of an axis, as short as possible.
 pub(super) fn axis_number(value: f64) -> String {
     let text = format::number(value);
     if text.contains('.') && !text.contains('e') {

@@ -27,7 +27,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if parts.is_empty() {
         return Ok(None);
     }
-    // Every subsection of flow control has a timeline.
+    // Every part of the section on pauses contains a timeline as wide as the page.
     Ok(Some(Body::wide(parts.len(), html! { @for part in &parts { (part) } })))
 }
 

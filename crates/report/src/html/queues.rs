@@ -25,7 +25,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     // Each entry has the variant's label, the registry name of its policy, and its samples.
     let mut found: Vec<(&String, &str, Sampled)> = Vec::new();
     for policy in &report.comparison.policies {
-        // The first seeds of all policies are drawn: with common random numbers they have
+        // Charts show the first seed of every policy: with common random numbers these runs have
         // identical arrivals.
         if let Some(run) = report.runs_of(policy).next()
             && let Some(sampled) = Sampled::from_run(run)?
@@ -36,7 +36,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     if found.is_empty() {
         return Ok(None);
     }
-    // A queue has one colour in all charts.
+    // A queue has the same colour in the charts of all policies.
     let mut names: Vec<Queue> =
         found.iter().flat_map(|(.., sampled)| sampled.lines.keys().copied()).collect();
     names.sort_unstable();
@@ -85,7 +85,7 @@ fn state_name(policy: &str, state: u8) -> String {
 /// Samples of a queue in one column of a chart.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// Largest queue length in the cell (bytes).
+    /// Largest length of the queue in this column of the chart (bytes).
     length: u64,
     /// Last limit of the queue in the cell (bytes).
     limit: Option<u64>,

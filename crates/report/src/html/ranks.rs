@@ -57,7 +57,7 @@ fn one(run: &Run) -> Result<Markup, ReportError> {
     Ok(html! { @for part in &parts { (part) } })
 }
 
-/// Bars of a rank: computations, and transfers.
+/// Bars of a rank in the timeline: computations and transfers, each as (start, end).
 type Bars = [Vec<(u64, u64)>; 2];
 
 fn timeline(run: &Run, path: &CriticalPath) -> Result<Timeline, ReportError> {
@@ -109,7 +109,8 @@ fn merged(mut bars: Vec<(u64, u64)>, gap: u64) -> Vec<(u64, u64)> {
     all
 }
 
-/// Parts of `bars` outside `others`. Both lists are sorted and have no overlaps.
+/// Returns the parts of the time intervals `bars` that are outside the intervals `others`. Each
+/// list is sorted and free of overlaps.
 fn without(bars: &[(u64, u64)], others: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut all = Vec::new();
     for &(begin, end) in bars {

@@ -1,5 +1,5 @@
-//! Section that compares real packets with the simulator: differences, and the queues, losses and
-//! marks of both runs.
+//! Section that compares runs with real packets with simulated runs: differences, queues, losses
+//! and marks.
 
 use super::occupancy::exceedance;
 use super::parts::{Body, axis_number, drawn, legend, trace};
@@ -17,7 +17,7 @@ const QUEUES_SHOWN: usize = 8;
 const CHARTS: usize = 3;
 /// A queue is short if its mean length times this factor is below the longest queue's mean length.
 const LEAST: f64 = 100.0;
-/// Smallest fraction of time that the charts show.
+/// Smallest fraction of time on the vertical axis of the charts of queue lengths.
 const FRACTION_MIN: f64 = 1e-4;
 
 /// A queue of a switch, as (port, priority).
@@ -49,7 +49,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let (queues, mut busiest) = (found.len(), found.into_iter().collect::<Vec<_>>());
     busiest.sort_by(|a, b| mean(&b.1).total_cmp(&mean(&a.1)));
     let longest = busiest.first().map_or(0.0, |first| mean(&first.1));
-    // Short queues without losses and marks are omitted.
+    // Short queues without losses and marks are not shown.
     busiest.retain(|(_, seen)| {
         mean(seen) * LEAST >= longest || seen.values().any(|seen| seen.lost + seen.marked > 0)
     });

@@ -81,7 +81,7 @@ fn finding_part(report: &Report) -> Option<Markup> {
     (!found.is_empty()).then(|| sentences(&found, judgement))
 }
 
-/// Formats findings, followed by an explanation of how they are judged.
+/// Formats the sentences of a finding, followed by an explanation of how the findings are judged.
 pub(crate) fn sentences(sentences: &[Sentence], judgement: Option<&str>) -> Markup {
     let (facts, claims): (Vec<_>, Vec<_>) =
         sentences.iter().partition(|sentence| sentence.kind == SentenceKind::Fact);
@@ -142,7 +142,7 @@ fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
     }
 }
 
-/// Legend that explains the signs in tables.
+/// Text that explains the signs in the tables, such as ● for the best scheme.
 fn legend(several: bool) -> String {
     if several {
         "● best mean; ○ not told apart from it: the paired interval of the difference includes zero (not corrected for the number of schemes)."

@@ -20,7 +20,7 @@ const COLUMNS: usize = 320;
 
 /// Draws small multiples, one per policy; `None` if no switch was sampled.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
-    // The first seeds of all policies are drawn: with common random numbers they have
+    // Charts show the first seed of every policy: with common random numbers these runs have
     // identical arrivals.
     let shown: Vec<(&str, &Run)> = report
         .comparison
@@ -55,8 +55,8 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     Ok(Some(Body::new(charts.len(), markup)))
 }
 
-/// Returns legend entries: class, mark and name. If only some policies have a threshold, the entry
-/// names these policies.
+/// Returns the entries of the chart's legend, each with CSS class, line style and name. If only
+/// some policies have a threshold, the entry of the threshold names these policies.
 fn legend(timelines: &[(&str, Timeline)]) -> Vec<(&'static str, Mark, String)> {
     let mut entries = vec![("total", Mark::Area, "whole switch".to_owned())];
     if timelines.iter().any(|(_, timeline)| timeline.queue.is_some()) {
@@ -100,8 +100,8 @@ impl Extent {
         Ok(extent)
     }
 
-    /// Returns the queue of the switch with the greatest length. Of several equal queues, it
-    /// returns the first.
+    /// Returns the longest queue of the switch. If several queues have this length, the function
+    /// returns the first one.
     fn fullest(&self, switch: u32) -> Option<Queue> {
         let queues = self.queues.get(&switch)?;
         queues.iter().rev().max_by_key(|(_, length)| **length).map(|(queue, _)| *queue)
@@ -114,7 +114,7 @@ struct Choice {
     name: String,
     buffer_bytes: u64,
     lost_packets: u64,
-    /// Number of switches that have samples.
+    /// Number of switches whose buffers were sampled.
     sampled: usize,
     /// Name and losses of a switch without samples that lost more packets than the chosen switch.
     elsewhere: Option<(String, u64)>,
@@ -183,7 +183,7 @@ impl Choice {
 struct Frame {
     from_ms: f64,
     until_ms: f64,
-    /// Upper end of the vertical axis (bytes).
+    /// Largest value on the vertical axis (bytes).
     top: f64,
     /// Whether the vertical axis ends at the buffer's size.
     whole_buffer: bool,
@@ -205,7 +205,7 @@ impl Frame {
         }
     }
 
-    /// Describes the upper end of the vertical axis.
+    /// Describes the largest value on the vertical axis in a sentence.
     fn sentence(&self, buffer_bytes: u64) -> String {
         let buffer = format::bytes(buffer_bytes as f64);
         if self.whole_buffer {
@@ -283,8 +283,8 @@ impl Timeline {
         })
     }
 
-    /// Highest value in the chart. A threshold that never binds may be far higher, so it is cut at
-    /// twice the greatest occupancy.
+    /// Highest value that the chart shows. A threshold that never limits a queue may be far higher,
+    /// so the chart cuts the threshold at twice the greatest occupancy.
     fn highest(&self) -> f64 {
         let most = |points: &[Point]| points.iter().map(|point| point.y).fold(0.0, f64::max);
         let stored = most(&self.total).max(most(&self.length));
@@ -324,11 +324,11 @@ impl Timeline {
 /// A step function over time. A value is valid until the next one is set; `None` is
 /// unknown or missing.
 struct Steps {
-    /// Function that selects one of two values in a column.
+    /// Function that selects one of two values in a column of the chart: the larger or the smaller.
     of_two: fn(u64, u64) -> u64,
     cells: Vec<Option<u64>>,
     held: Option<u64>,
-    /// Number of columns of the chart that are filled so far.
+    /// Number of chart columns that have values so far.
     reached: usize,
 }
 

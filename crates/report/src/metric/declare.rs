@@ -45,7 +45,7 @@ pub(crate) enum Judged {
     OfOthers(u8),
 }
 
-/// Wording of a sentence about a difference.
+/// Wording of the sentence about a metric's difference between schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wording {
     /// The sentence "a lowers the p99 FCT slowdown of short flows by 20 % against b."
@@ -64,7 +64,8 @@ pub(crate) enum Wording {
 pub(crate) struct MetricKind {
     /// Scope of the metric: the kind of its subjects.
     pub(crate) scope: Scope,
-    /// Id of the metric after the subject's prefix; `{}` is a part, such as a class.
+    /// Part of the metric's id after the subject's prefix; `{}` stands for a varying part, such as
+    /// a class.
     pub(crate) name: &'static str,
     /// Quantity that the metric measures, with `{}` as in the name.
     pub(super) quantity: &'static str,
@@ -77,7 +78,7 @@ pub(crate) struct MetricKind {
     pub(crate) wording: Wording,
 }
 
-/// A row of the table of metrics.
+/// A row of the table of metrics: the declaration of one metric.
 pub(super) struct MetricRow<T: 'static> {
     pub(super) kind: MetricKind,
     /// Whether the short table on the terminal shows the metric.

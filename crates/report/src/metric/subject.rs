@@ -11,15 +11,16 @@ pub(crate) enum Subject {
     All,
     /// The subject is flows outside queries, below a size (bytes) if a run is known.
     Short(Option<u64>),
-    /// The subject is the flows of a class.
+    /// The subject is the flows of a traffic class.
     Flows(String),
-    /// The subject is the queries of a class.
+    /// The subject is the queries of a traffic class.
     Queries(String),
-    /// Executions of the schedule with this number, and the name of its workload, if it is known.
+    /// The subject is the executions of one schedule: the schedule's number, and the name of its
+    /// workload if known.
     Schedule(String, Option<String>),
-    /// Traffic of a class without congestion control.
+    /// The subject is the traffic of a class without congestion control.
     OpenLoop(String),
-    /// The subject is the packets of a class.
+    /// The subject is the packets of a traffic class.
     Packets(String),
     /// The subject is all ports of the switches.
     Ports,
@@ -125,8 +126,8 @@ impl Scope {
         }
     }
 
-    /// Converts the texts for the `{}` of ids into the texts for the `{}` of labels. The result is
-    /// `None` if no id has these texts.
+    /// Converts the texts that replace `{}` in metric ids into the texts that replace `{}` in
+    /// metric labels. The result is `None` if no metric id has these texts.
     pub(super) fn words_of(self, keys: &[String]) -> Option<Vec<String>> {
         match self {
             Self::BurstBins => keys

@@ -1,5 +1,5 @@
-//! The table of all metrics, in the order of reports. A metric is one line with the function that
-//! computes it.
+//! The table of all metrics, in the order of reports. Each metric is declared in one line with the
+//! function that computes it.
 
 use super::declare::{Judged, MetricKind, MetricRow, Statistic, Wording, metrics};
 use super::{Better, Unit};
@@ -30,7 +30,7 @@ metrics! {
         "marked_percent": "packets marked", Percent, Neither => |flows| of_sent(flows, flows.marked_packets);
         "lost_packets": "packets lost", Count, Lower => |flows| Some(flows.dropped_packets as f64);
     }
-    /// Metrics of the queries of a class.
+    /// Metrics of the queries of a traffic class.
     QUERIES = Queries(QueryGroup) {
         "qct_mean_ms": "QCT" Mean, Milliseconds, Lower, shown always, judged Judged::Always(1), said Wording::Ends => |queries| Some(ms(queries.qct_ns?.mean));
         "qct_p50_ms": "QCT" P50, Milliseconds, Lower => |queries| Some(ms(queries.qct_ns?.p50));
@@ -86,7 +86,7 @@ metrics! {
         "lost_percent": "packets lost", Percent, Lower, label "packets lost, of arrivals", shown always, judged Judged::Always(7), said Wording::Fewer("lose", "packets") => |all| Some(percent(all.lost_fraction()));
         "marked_percent": "packets marked", Percent, Neither, label "packets marked, of arrivals" => |all| Some(percent(all.marked_fraction()));
     }
-    /// Metrics of all switches together, by class.
+    /// Losses of all switches together, one metric per traffic class.
     LOSSES = Losses((String, u64)) {
         "lost_packets.{}": "packets lost, {}", Count, Lower => |(_, packets)| Some(*packets as f64);
     }
@@ -145,7 +145,8 @@ fn percent(fraction: f64) -> f64 {
     fraction * 100.0
 }
 
-/// Returns `packets` as a percentage of the packets that the flows sent; `None` if they sent none.
+/// Returns `packets` as a percentage of the packets that the flows sent; `None` if the flows sent
+/// no packets.
 fn of_sent(flows: &FlowGroup, packets: u64) -> Option<f64> {
     (flows.sent_packets > 0).then(|| packets as f64 / flows.sent_packets as f64 * 100.0)
 }
@@ -175,7 +176,8 @@ fn all_flows(_: &RunSummary, flows: &FlowGroup) -> bool {
     flows.group == GroupKey::All
 }
 
-/// Whether the group is all flows, and some have congestion control: only these flows can time out.
+/// Whether the group is all flows, and some flows have congestion control. Only flows with
+/// congestion control can time out.
 fn all_controlled(run: &RunSummary, flows: &FlowGroup) -> bool {
     all_flows(run, flows) && flows.flows > flows.open_loop
 }

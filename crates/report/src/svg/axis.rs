@@ -9,7 +9,7 @@ pub(crate) enum Scale {
     Log,
 }
 
-/// Axis of a chart with its ticks.
+/// Axis of a chart, with title, scale, limits and ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(super) title: String,
@@ -50,8 +50,8 @@ impl Axis {
         }
     }
 
-    /// Extends the axis at both ends, so that a marker at an end covers neither the frame nor the
-    /// labels behind it. A linear axis that begins at zero still begins at zero.
+    /// Extends the axis at both ends, so that a marker at an end covers neither the chart's frame
+    /// nor the labels. A linear axis that begins at zero still begins at zero.
     pub(crate) fn with_room(mut self) -> Self {
         const ROOM: f64 = 0.03;
         match self.scale {
@@ -112,13 +112,13 @@ impl Axis {
         Self { title, scale: Scale::Linear, min, max, ticks, text: |value| value.to_string(), names }
     }
 
-    /// Label of a tick on the axis.
+    /// Text of the label at a tick of the axis.
     pub(super) fn label(&self, tick: f64) -> String {
         let named = self.names.iter().find(|(place, _)| *place == tick);
         named.map_or_else(|| (self.text)(tick), |(_, name)| name.clone())
     }
 
-    /// Restricts ticks to whole numbers, for counts. An axis too short for two such
+    /// Restricts the ticks of an axis of counts to whole numbers. An axis too short for two whole
     /// ticks is unchanged.
     pub(crate) fn with_whole_ticks(mut self) -> Self {
         let whole: Vec<f64> = self.ticks.iter().copied().filter(|tick| tick.fract() == 0.0).collect();
@@ -128,7 +128,8 @@ impl Axis {
         self
     }
 
-    /// Creates a logarithmic axis from `min` to `max`, both positive. The title names the scale.
+    /// Creates a logarithmic axis from `min` to `max`, which are both positive. The axis title
+    /// states that the scale is logarithmic.
     pub(crate) fn log(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let min = min.max(1e-12);
         let max = max.max(min * 1.5);
@@ -183,9 +184,9 @@ fn is_decade(value: f64) -> bool {
     (decades - decades.round()).abs() < 1e-9
 }
 
-/// Returns ticks of a logarithmic axis: whole decades, and also 2 and 5 if the decades are few. If
-/// still fewer than three, there are more multiples, and finally equal steps. A single tick would
-/// not show the scale.
+/// Returns ticks of a logarithmic axis: whole decades, and multiples by 2 and 5 if the decades are
+/// few. If fewer than three ticks result, the axis gets more multiples, and finally equal steps. A
+/// single tick would not show the scale.
 fn log_ticks(min: f64, max: f64) -> Vec<f64> {
     const FEWEST: usize = 3;
     let decades = (max / min).log10();

@@ -1,5 +1,5 @@
-//! Numbers of a chart as CSV, for readers who save them. The page contains the CSV text in an
-//! invisible `template`.
+//! Numbers of a chart as CSV text that a reader of the page can save. The page contains the CSV
+//! text in an invisible `template`.
 
 use super::{Series, Strip, TimelineRow};
 use crate::svg::Dot;
@@ -10,8 +10,8 @@ pub(super) fn hidden(lines: &[String]) -> Markup {
     html! { template.data { (lines.join("\n")) "\n" } }
 }
 
-/// Formats the points of series, in drawing order, and strips of bars below them. If points are
-/// drawn from thousands of values, they are thinned like the drawing.
+/// Formats the data points of series, in drawing order, and the strips of bars below the chart. A
+/// series of thousands of points is thinned as in the drawing.
 pub(super) fn of_series(x: &str, y: &str, series: &[Series], strips: &[Strip]) -> Vec<String> {
     let whiskers = series.iter().flat_map(|series| &series.points).any(|point| point.half.is_some());
     let mut header = vec!["series", x, y];
@@ -53,7 +53,7 @@ fn of_bars<'a>(x: &str, rows: impl Iterator<Item = (&'a str, &'a [super::Segment
     lines
 }
 
-/// Formats means with their intervals as CSV lines.
+/// Formats means and their confidence intervals as CSV lines.
 pub(super) fn of_dots(unit: &str, dots: &[Dot]) -> Vec<String> {
     let row =
         |dot: &Dot| line(&[&dot.name, &short(dot.mean), &dot.half_width.map(short).unwrap_or_default()]);
@@ -74,7 +74,7 @@ pub(super) fn line(cells: &[&str]) -> String {
 
 /// Formats a number with six significant digits, the most that the drawing could show.
 fn short(value: f64) -> String {
-    // The formatted text is a number, so it parses.
+    // The formatted text is a number, so parsing the text cannot fail.
     format!("{value:.5e}").parse().map_or_else(|_| value.to_string(), |rounded: f64| rounded.to_string())
 }
 

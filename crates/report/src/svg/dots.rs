@@ -4,7 +4,7 @@ use super::marker::marker;
 use super::{Axis, CHARACTER, WIDTH, coordinate, data, wrapped};
 use maud::{Markup, html};
 
-/// Mean of one policy in a [`dots`] chart.
+/// Mean of one policy as a dot in a [`dots`] chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Dot {
     pub(crate) name: String,
@@ -13,9 +13,9 @@ pub(crate) struct Dot {
     pub(crate) half_width: Option<f64>,
 }
 
-/// Height of a row without its name.
+/// Height of a policy's row in a dot chart, without the policy's name.
 const ROW: f64 = 24.0;
-/// Distance between two lines of a name above its row.
+/// Distance between two lines of a policy's name above its row.
 const NAME_LINE: f64 = 14.0;
 /// Longest name beside its row (characters). Longer names are above their rows.
 const NAME_MAX: usize = 20;
@@ -122,7 +122,8 @@ mod tests {
     fn a_quantity_that_is_never_negative_has_no_negative_axis() {
         let text = drawn(&[(9.7, 7.0), (2.0, 6.0)]);
         assert!(!text.contains("[-") && text.contains(">[0]<"), "{text}");
-        // The first interval has bars at both ends, the second only at its upper end.
+        // The first mean's interval has bars at both ends, the second mean's interval only at its
+        // upper end.
         assert_eq!(text.matches("v8").count(), 3, "{text}");
         assert!(drawn(&[(-1.0, 0.5)]).contains("[-"));
     }

@@ -19,11 +19,11 @@ pub struct HeatMap {
     pub title: String,
     /// Title of the heat map's horizontal axis, with its unit.
     pub x_title: String,
-    /// Names of the grid's columns.
+    /// Names of the heat map's columns.
     pub columns: Vec<String>,
     /// Title of the heat map's vertical axis, with its unit.
     pub y_title: String,
-    /// Names of the grid's rows.
+    /// Names of the heat map's rows.
     pub rows: Vec<String>,
     /// Title of the heat map's values, with their unit.
     pub value_title: String,
@@ -34,7 +34,7 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
-    /// Shade of a value (opacity).
+    /// Returns the opacity that represents a value of the heat map.
     fn shade(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         let part = if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 };

@@ -1,14 +1,14 @@
-//! Legend inside the plot of a chart file, at a position where it hides no line.
+//! Legend inside the plot of a chart file, at a position where the legend covers no line.
 
 use super::marker::swatch;
 use super::{CHARACTER, Chart, Layout, Mark, coordinate};
 use maud::{Markup, html};
 
-/// Distance between two rows of the legend.
+/// Distance between two rows of the legend (units of the drawing).
 const LINE: f64 = 16.0;
 /// Distance of the legend to the frame and to lines.
 const GAP: f64 = 6.0;
-/// Width of a legend's swatch with the space behind it.
+/// Width of a legend's swatch with the space behind the swatch.
 const SWATCH: f64 = 36.0;
 /// Largest fraction of the plot's height that is added above the lines for a legend.
 const ADDED_PART: f64 = 0.45;
@@ -72,7 +72,8 @@ fn is_free(chart: &Chart, layout: &Layout, (left, top): (f64, f64), (width, heig
             layout.bottom - chart.y.place(y) * (layout.bottom - layout.top),
         )
     };
-    // Series with intervals are shifted sideways.
+    // Series with confidence intervals are shifted sideways, so the legend keeps a wider distance
+    // from lines.
     let (aside, near) = (GAP + 8.0, GAP);
     let hits = |(x, y): (f64, f64)| {
         (left - aside..left + width + aside).contains(&x) && (top - near..top + height + near).contains(&y)

@@ -9,7 +9,7 @@ pub(crate) struct TimelineRow {
     pub(crate) name: String,
     /// Depth of the row in the tree of rows, shown as indentation.
     pub(crate) depth: usize,
-    /// CSS class of the row's bars.
+    /// CSS class of the bars in a row of the timeline.
     pub(crate) class: String,
     pub(crate) segments: Vec<Segment>,
 }

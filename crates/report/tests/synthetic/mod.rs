@@ -9,14 +9,14 @@ use bufferlab_results::{NameTables, PolicyHead, RunHeader, RunWriter};
 use bufferlab_units::RandomStream;
 use std::path::Path;
 
-/// Behaviour of a made-up policy.
+/// Assumed behaviour of a policy in made-up test runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Behaviour {
     /// Name of the policy's folder, and registry name of the policy.
     pub name: &'static str,
     /// Title of the policy in reports.
     pub title: &'static str,
-    /// Queueing delay of flows with this policy.
+    /// Relative queueing delay of flows with this policy.
     pub delay: f64,
     /// Fraction of packets that are lost with this policy.
     pub loss: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Behaviour {
     pub threshold: f64,
 }
 
-/// Four made-up policies.
+/// Policies of the made-up test runs, with their assumed behaviour.
 #[allow(dead_code, reason = "not every user needs all of them")]
 pub(crate) const POLICIES: [Behaviour; 4] = [
     Behaviour { name: "dt", title: "Dynamic Thresholds", delay: 1.0, loss: 4e-3, threshold: 0.33 },
@@ -47,7 +47,7 @@ fn names(prefix: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{prefix}{n}")).collect()
 }
 
-/// Returns the header of a made-up run.
+/// Returns the header of a made-up test run.
 pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHeader {
     RunHeader {
         bufferlab_version: "0.1.0".into(),
@@ -82,7 +82,7 @@ pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHeader {
     }
 }
 
-/// Writes a made-up run to `dir`.
+/// Writes a made-up test run with `flows` flows to the folder `dir`.
 pub(crate) fn write_run(dir: &Path, policy: Behaviour, seed: u64, flows: u64) {
     let head = head(policy, seed);
     let names = head.names.clone();
@@ -283,7 +283,7 @@ fn links(writer: &mut RunWriter, names: &NameTables, policy: Behaviour, fate: &m
     }
 }
 
-/// Writes `<dir>/<policy>/seed-<n>/` for every policy and seed.
+/// Writes made-up test runs to `<dir>/<policy>/seed-<n>/` for every policy and seed.
 #[allow(dead_code, reason = "not every user needs it")]
 pub(crate) fn write_comparison(
     dir: &Path,

@@ -1,5 +1,5 @@
-//! Tests the guarantees of a result folder: it reads back as written, has reproducible bytes,
-//! appears only when complete, and never destroys foreign files.
+//! Tests the guarantees of a result folder: reading returns the written rows, and equal runs have
+//! equal bytes. A folder appears only when complete, and never replaces foreign files.
 
 use crate::rows::{EachTable, count, for_each_table, names, row, rows};
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, RunSink, RunTotals, Table, TableRow};
@@ -171,7 +171,7 @@ fn a_folder_of_somebody_with_the_name_of_a_hidden_one_is_never_touched() {
     assert!(matches!(error, ResultsError::InTheWay { .. }), "{error}");
     assert_eq!(remove_leftovers(temp.path()), 0);
     assert_eq!(fs::read_to_string(mine.join("flows.parquet")).unwrap(), "mine");
-    // A run may reuse an empty hidden folder.
+    // A run may use an existing hidden folder if the folder is empty.
     fs::remove_file(mine.join("flows.parquet")).unwrap();
     write(&temp.path().join("run"), 1);
     assert_eq!(listing(temp.path()), ["run"]);
@@ -184,7 +184,8 @@ fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
     fs::create_dir_all(at("dt")).unwrap();
     let (left, deep) = (killed(&at("seed-3")), killed(&at("dt/seed-4")));
     let alive = RunWriter::create(&at("seed-5"), head(1)).unwrap();
-    // A run was killed before the hidden folder was created, or after it was renamed.
+    // These files are from runs that were killed before their hidden folder was created, or after
+    // it was renamed.
     fs::write(at(".seed-6.writing"), "bufferlab writes here: process 1, claim 0\n").unwrap();
     let placed = write(&at("seed-7"), 7);
     fs::write(placed.join(".made-by-bufferlab"), "").unwrap();
@@ -211,7 +212,7 @@ fn a_folder_of_runs_is_claimed_by_one_at_a_time() {
     assert!(matches!(error, ResultsError::Busy { .. }), "{error}");
     drop(claim);
     assert!(!out.exists(), "nothing was put there");
-    // If many threads claim the path at the same time, one claim at a time succeeds.
+    // Many threads try to claim the folder at the same time, but only one claim at a time succeeds.
     let held = AtomicU32::new(0);
     let seen = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -343,7 +344,7 @@ fn reading_something_else_says_what_is_wrong() {
     assert!(matches!(RunResult::open(&dir).unwrap_err(), ResultsError::FormatVersion { found: 99, .. }));
 }
 
-/// Reads the files of a folder, as another machine would send them.
+/// Reads the names and contents of a run's files, which another machine would send.
 fn sent(dir: &Path) -> Vec<(String, Vec<u8>)> {
     listing(dir).into_iter().map(|name| (name.clone(), fs::read(dir.join(name)).unwrap())).collect()
 }

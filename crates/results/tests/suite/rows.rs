@@ -32,7 +32,7 @@ pub(crate) fn rows<R: Record>() -> impl Iterator<Item = R> {
     (0..count(R::NAME)).map(row)
 }
 
-/// Generates the row `number` of a table.
+/// Generates the row with the number `number` of a table.
 pub(crate) fn row<R: Record>(number: u64) -> R {
     let mut cells = Filler { columns: R::COLUMNS, row: number, next: 0, text: String::new() };
     let row = R::read(&mut cells).expect("cells of the columns' own kinds");
@@ -40,12 +40,12 @@ pub(crate) fn row<R: Record>(number: u64) -> R {
     row
 }
 
-/// A visitor of every table of a run.
+/// A test that is called for every table of a run.
 pub(crate) trait EachTable {
     fn table<R: TableRow + PartialEq + Debug>(&mut self);
 }
 
-/// Calls `each` for every table of a run.
+/// Calls the method `each.table` for every table of a run.
 pub(crate) fn for_each_table(each: &mut impl EachTable) {
     each.table::<FlowRow>();
     each.table::<QueryRow>();
@@ -68,7 +68,7 @@ pub(crate) fn for_each_table(each: &mut impl EachTable) {
     each.table::<PathRow>();
 }
 
-/// Generates the cells of one row.
+/// Generates the cells of one row of a table.
 struct Filler {
     columns: &'static [Column],
     row: u64,

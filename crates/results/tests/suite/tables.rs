@@ -1,4 +1,4 @@
-//! Tests that every table reads back as it was written, cell by cell.
+//! Tests that reading a table returns every cell as it was written.
 
 use crate::folder::write;
 use crate::rows::{EachTable, count, for_each_table, row, rows};

@@ -5,10 +5,10 @@ use bufferlab_core::{CLASSIFIERS, MARKERS};
 use bufferlab_params::{Card, Catalog};
 use bufferlab_transport::{CONTROLS, UNRESPONSIVE};
 
-/// Catalog of the registered policies.
+/// Catalog of the registered buffer policies.
 pub(crate) static POLICY_CATALOG: &dyn Catalog = &REGISTRY;
 
-/// Catalog of the registered classifiers.
+/// Catalog of the registered classifiers, which choose queues for packets.
 pub(crate) static CLASSIFIER_CATALOG: &dyn Catalog = &CLASSIFIERS;
 
 /// Catalog of the registered congestion controls, and the word `none`.

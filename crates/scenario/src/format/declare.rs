@@ -82,7 +82,7 @@ macro_rules! table {
         }
         $(also { $($also:ident: $Also:ty;)* })?
     ) => {
-        /// Values of the table so far; `None` for a value that is not read yet, or is invalid.
+        /// Values of the table's keys. A value is `None` if it is not read yet or is invalid.
         #[derive(Clone, Debug)]
         pub(crate) struct $Read {
             $($(pub(crate) $value: Option<$Value>,)?)+
@@ -101,7 +101,7 @@ macro_rules! table {
             }
         }
 
-        /// Specification of the keys in the table.
+        /// Specification of the keys that the table may have.
         pub(crate) static $TABLE: $crate::format::TableSpec = $crate::format::declare::spec!(
             $title, $about,
             [$(bufferlab_document::spec::$presence($key, $kind, $($argument,)+ $doc)),+]

@@ -69,7 +69,8 @@ table! {
 }
 
 table! {
-    /// A pause storm: the NIC of a host sends pause frames to its switch, whatever it receives.
+    /// A pause storm: the NIC of a host sends pause frames to its switch, regardless of received
+    /// packets.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PauseStormSpec read as PauseStormKeys;
     static FAULT = "[[fault]]", "A host that misbehaves.";
@@ -95,7 +96,7 @@ table! {
             "Time between two frames. If it is longer than a pause, there are gaps.";
     }
     also {
-        /// Index of the host in the topology.
+        /// Index of the faulty host in the topology.
         host: u32;
     }
 }

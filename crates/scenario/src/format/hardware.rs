@@ -73,7 +73,7 @@ table! {
         /// Number of memories by egress port, at least 1. Each memory has an equal share of the
         /// buffer, and serves consecutive ports. The field `switch` has memories by ingress port.
         slices: u16;
-        /// Deviations of the chip that every memory has.
+        /// Deviations of the chip from an ideal switch, equal for every memory.
         switch: Hardware;
     }
 }

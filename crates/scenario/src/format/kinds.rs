@@ -8,7 +8,7 @@ pub(super) const SPAN: Kind = Kind::Time { zero: false };
 pub(super) const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
 pub(super) const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
 pub(super) const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
-/// Largest number of events that one run explains.
+/// Largest number of packet events that one run explains.
 pub(crate) const EXPLAINED_MAX: u64 = 1_000;
 /// Size of the largest frame (bytes): the engine counts the bytes of a frame with 16 bits.
 pub(crate) const FRAME_MAX: u64 = u16::MAX as u64;

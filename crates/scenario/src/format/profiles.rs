@@ -5,7 +5,7 @@ use super::{Kind, TableSpec};
 use bufferlab_document::spec::{default, optional};
 use bufferlab_params::{Choice, Direction};
 
-/// Keys of a buffer profile.
+/// Keys of a buffer profile in a scenario.
 pub(crate) static PROFILE: TableSpec = TableSpec {
     title: "[[switch.policy.profiles]]",
     doc: "Values of some queues, like SONiC's `BUFFER_PROFILE` with `BUFFER_PG` or `BUFFER_QUEUE` (`docs/concepts/lossless.md`). `sonic-dt` accepts all keys; \

@@ -9,7 +9,7 @@ use bufferlab_topology::Topology;
 use bufferlab_units::Time;
 
 table! {
-    /// A scenario: one experiment.
+    /// A scenario: network, switches, hosts, traffic and outputs of an experiment.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Scenario read as RootKeys;
     static ROOT = "top level", "What the experiment is, and how long it runs.";
@@ -64,9 +64,9 @@ table! {
     also {
         /// Switches of the scenario: one entry per switch of the topology, in the topology's order.
         switches: Vec<SwitchSpec>;
-        /// Transports of the scenario by name; workloads refer to them by index.
+        /// Transports of the scenario; workloads refer to transports by index.
         transports: Vec<TransportSpec>;
-        /// Traffic that the hosts send.
+        /// Workloads: the traffic that the hosts send.
         workloads: Vec<WorkloadSpec>;
     }
 }

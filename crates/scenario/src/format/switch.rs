@@ -9,7 +9,7 @@ use bufferlab_core::schedule::{DisciplineName, Group, MAX_QUEUES_PER_PORT, Sched
 use bufferlab_params::{Choice, ParamValue, Params};
 
 table! {
-    /// A switch: its buffer, policy, marker and scheduler.
+    /// Configuration of a switch: its buffer, policy, marker and scheduler.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SwitchSpec read as SwitchKeys;
     static SWITCH = "[switch]", "The configuration of every switch.";
@@ -52,8 +52,8 @@ table! {
     also {
         /// Size of the shared buffer B (bytes).
         buffer_bytes: u64;
-        /// All parameters of the policy: those in the scenario file, and the others from the
-        /// registry under the profile. An empty list of profiles is omitted.
+        /// All parameters of the policy: the scenario file sets some, and the registry has the
+        /// defaults of the others under the profile. An empty list of profiles is omitted.
         policy_params: Vec<(String, ParamValue)>;
     }
 }
@@ -87,7 +87,7 @@ table! {
 }
 
 table! {
-    /// Congestion marking of a switch.
+    /// Configuration of a switch's congestion marking (ECN).
     #[derive(Clone, Debug, PartialEq)]
     pub struct EcnSpec read as EcnKeys;
     static ECN = "[switch.ecn]",
@@ -100,7 +100,7 @@ table! {
             "Priorities whose packets are marked.";
     }
     also {
-        /// All parameters of the marking rule.
+        /// All parameters of the marking rule, with defaults.
         params: Params;
     }
 }

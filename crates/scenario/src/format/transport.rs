@@ -1,4 +1,4 @@
-//! Table `[[transport]]`: how hosts carry flows.
+//! Table `[[transport]]`: the protocol and the congestion control that carry flows.
 
 use super::Kind;
 use super::catalogs::CONGESTION_CONTROL_CATALOG;
@@ -17,7 +17,7 @@ use bufferlab_transport::rdma::Recovery;
 use bufferlab_units::Time;
 
 table! {
-    /// A transport: a named configuration that carries flows.
+    /// A transport: a named configuration of the protocol that carries flows.
     #[derive(Clone, Debug, PartialEq)]
     pub struct TransportSpec read as TransportKeys;
     static TRANSPORT = "[[transport]]",

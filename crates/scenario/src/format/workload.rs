@@ -9,7 +9,7 @@ use bufferlab_workload::{WORKLOADS, Workload};
 use std::sync::Arc;
 
 table! {
-    /// Traffic of a workload.
+    /// A workload: a class of traffic, and the transport that carries it.
     #[derive(Clone, Debug)]
     pub struct WorkloadSpec read as WorkloadKeys;
     static WORKLOAD = "[[workload]]", "Traffic that the hosts send. All entries run at once.";
@@ -26,7 +26,7 @@ table! {
         transport: u32;
         /// All parameters of the workload's kind, with the values that rules have filled in.
         params: Params;
-        /// The workload that produces the traffic.
+        /// The workload that generates the traffic.
         workload: Arc<dyn Workload>;
     }
 }

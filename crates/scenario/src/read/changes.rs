@@ -10,7 +10,7 @@ use crate::reader::Reader;
 use crate::resolved::{list, quote};
 use bufferlab_units::Time;
 
-/// Applies the table `topology.change` to a network.
+/// Applies the changes of cables in `topology.change` to a network.
 pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Option<Topology> {
     let mut topology = built;
     let mut resolved = Vec::new();
@@ -82,8 +82,8 @@ fn intervals(change: &mut Reader<'_>) -> Vec<(Time, Time)> {
     times.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// Returns the cables whose ends match a pattern, in either order. With a number, it returns only
-/// this one of several parallel cables.
+/// Returns the cables whose ends match a pattern, in either order. If `number` is given, the
+/// function returns only the parallel cable with this number.
 fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u32, bool)> {
     let chosen = topology.links.iter().zip(0_u32..).filter_map(|(link, index)| {
         let (a, b) = (topology.node_name(link.a), topology.node_name(link.b));

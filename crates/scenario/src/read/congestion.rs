@@ -8,7 +8,7 @@ use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{CONTROLS, CongestionControlInfo, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
-/// Value of the key `congestion_control` of a transport.
+/// Value of a transport's key `congestion_control`: a registered control or `none`.
 #[derive(Debug)]
 pub(crate) struct ControlChoice(Named<CongestionControlInfo>);
 
@@ -34,7 +34,7 @@ impl ControlChoice {
         }
     }
 
-    /// Names and values of the control's parameters.
+    /// Names and values of the congestion control's parameters.
     pub(crate) fn values(&self) -> Vec<(String, ParamValue)> {
         match &self.0 {
             Named::Entry(chosen) => chosen.values(),
@@ -52,8 +52,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlC
     Some(ControlChoice(named))
 }
 
-/// Rejects parameters that contradict each other. They contradict each other on any path, so the
-/// control is configured for a common path.
+/// Rejects parameters that contradict each other. A contradiction does not depend on the path, so
+/// the check configures the control for a default path.
 fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlInfo>) -> Option<()> {
     let error = match chosen.info.configure(&chosen.params, &TcpConfig::default()) {
         Ok(_) => return Some(()),
@@ -67,8 +67,8 @@ fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlI
     None
 }
 
-/// Reads the round trip that windows and rates refer to. If no value refers to it, the resolved
-/// scenario omits it, and a round trip in the file gets a warning.
+/// Reads the round trip that windows and rates refer to. If no value refers to the round trip, the
+/// resolved scenario omits the key, and a key in the file gets a warning.
 pub(crate) fn read_base_rtt(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -91,8 +91,9 @@ pub(crate) fn read_base_rtt(
     base_rtt
 }
 
-/// Reads which reports switches send to the control, and which packets collect them. If the control
-/// needs no reports, the resolved scenario omits these keys, and keys in the file get a warning.
+/// Reads the keys of telemetry: which reports switches send to the control, and which packets
+/// collect the reports. If the control needs no reports, the resolved scenario omits the keys of
+/// telemetry, and keys in the file get a warning.
 pub(crate) fn read_telemetry(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,

@@ -1,4 +1,4 @@
-//! Reads `[[fault]]`: hosts that misbehave.
+//! Reads the table `[[fault]]`: hosts that misbehave.
 
 use super::topology::Networks;
 use crate::context::{Complaint, first_names, suggestion};
@@ -8,7 +8,7 @@ use crate::quantity::format_time;
 use crate::reader::Reader;
 use bufferlab_units::{BitRate, Time};
 
-/// Duration of a pause quantum, as the bytes sent in it: 512 bits are 64 bytes.
+/// Number of bytes that a link carries in a pause quantum: 512 bits are 64 bytes.
 const QUANTUM_BYTES: u64 = 64;
 
 pub(crate) fn read(

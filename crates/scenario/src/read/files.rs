@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 pub struct InputFile {
     /// Name by which the resolved scenario refers to the file: no folders, unique in the scenario.
     pub name: String,
-    /// Path from which the file was read.
+    /// Path from which the input file was read.
     pub path: PathBuf,
     /// Content of the file when the scenario was loaded.
     pub content: Vec<u8>,
 }
 
-/// All input files of one scenario.
+/// Input files that one scenario has read.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     files: RefCell<Vec<InputFile>>,
 }
 
 impl Inputs {
-    /// Returns the files, in the order in which they were read.
+    /// Returns the input files, in the order in which the scenario read them.
     pub(crate) fn into_files(self) -> Vec<InputFile> {
         self.files.into_inner()
     }

@@ -96,7 +96,7 @@ impl HardwareChoice {
     }
 
     /// Rejects a device queue on a switch with lossless packets: a pause does not stop the packets
-    /// in such a queue. `path` is the path of the switch's table.
+    /// in a device queue. `path` is the path of the switch's table.
     pub(crate) fn check_device_queue(&self, context: &Context, path: &str) {
         if self.spec.device_queue > 0 {
             let complaint = device_queue_unpaused().help("remove hardware.device_queue, or [switch.pfc]");

@@ -1,5 +1,5 @@
-//! Headroom of a switch: `"auto"` computes it from the cables, other values are compared with
-//! the cables' needs.
+//! Headroom of a switch: the reader computes the value `"auto"` from the cables, and compares other
+//! values with the needs of the cables.
 
 use super::named::Chosen;
 use super::pfc::PfcChoice;
@@ -45,7 +45,7 @@ impl Cables<'_> {
     }
 }
 
-/// Whether the scenario file requests computed headroom.
+/// Whether the scenario sets the policy's headroom to `auto`.
 pub(super) fn is_computed(policy: &Chosen<PolicyInfo>) -> bool {
     let of_ports =
         |name: &str| policy.info.params.iter().any(|info| info.name == name && is_per_port(info.kind));
@@ -91,8 +91,8 @@ fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Warns of the queue that lacks most headroom, of a shared pool that is too small for all queues,
-/// and of pauses that end before they are repeated. Returns whether it gave a warning.
+/// Warns of the ingress queue that lacks most headroom, of a shared pool that is too small, and of
+/// pauses that end before their repetition. Returns whether the function gave a warning.
 pub(super) fn warn(
     context: &Context,
     path: &str,

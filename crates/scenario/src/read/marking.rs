@@ -57,8 +57,8 @@ pub(crate) fn read(
 }
 
 impl MarkerChoice {
-    /// Checks that the marking rule fits the switch called `name` and can mark packets on it. Warns
-    /// if the rule can never mark and `may_warn` is true.
+    /// Checks that the marking rule fits the switch called `name` and can mark packets of this
+    /// switch. Warns if the rule can never mark and `may_warn` is true.
     pub(crate) fn check(
         &self,
         context: &Context,
@@ -103,7 +103,7 @@ impl MarkerChoice {
 /// Effect of a marking rule on a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checked {
-    /// The rule can mark packets.
+    /// The rule can mark packets on the switch.
     Marks,
     /// The rule never marks, because no queue can be long enough.
     NeverMarks,

@@ -48,11 +48,11 @@ impl<E: Entry> Chosen<E> {
 pub(crate) enum Named<E: Entry> {
     /// The key names an entry of the registry.
     Entry(Chosen<E>),
-    /// The key has a word that selects no entry, such as `none`.
+    /// The key has a word that stands for no registry entry, such as `none`.
     Word(&'static str),
 }
 
-/// Reads the entry that `key` chooses in `registry`.
+/// Reads the registry entry that the key `key` names.
 pub(crate) fn read<E: Entry>(
     reader: &mut Reader<'_>,
     key: &'static str,
@@ -116,7 +116,7 @@ pub(crate) fn read_or_word<E: Entry>(
     Some(Named::Entry(Chosen { info, params, origin: name.origin, origins }))
 }
 
-/// Parameters with their values, and the places of these parameters in the file.
+/// Names and values of parameters, and the places of the parameters in the file.
 type Given = (Vec<(String, ParamValue)>, Vec<(String, Origin)>);
 
 /// Reads the parameters in `table`. The result is `None` if a parameter is invalid, after all
@@ -156,8 +156,8 @@ fn read_parameters<E: Entry>(
     (!reader.context.failed_since(mark)).then_some((given, origins))
 }
 
-/// Whether parameters were written for a word that selects no entry. Such a word has no parameters,
-/// so the first parameter is rejected.
+/// Whether the file has parameters for a word that stands for no registry entry, such as `none`.
+/// The function rejects the first of these parameters.
 fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Table) -> bool {
     let Some(entry) = table.entries.iter().find(|entry| entry.key != "name") else { return false };
     let path = format!("{}.{}", reader.path(key), entry.key);
@@ -204,7 +204,7 @@ fn find<E: Entry>(
         let all: Vec<Card> = registry.all().iter().map(|entry| entry.card()).collect();
         let words = words.iter().copied();
         let all = all.iter().flat_map(Card::names).chain(words.clone());
-        // The list grows with the registry, so the message omits the list if it has a suggestion.
+        // The list grows with the registry, so a message with a suggestion omits the list.
         let help = match suggestion(written, all) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known: {}", quoted_list(registry.names().chain(words))),

@@ -7,7 +7,7 @@ use crate::tree::{Item, Origin, Table, Value};
 
 pub(crate) struct Override {
     patterns: Vec<String>,
-    /// Table of the override without the key `switches`.
+    /// Table of a `[[switch_override]]`, without the key `switches`.
     pub(crate) table: Item,
     origin: Origin,
 }
@@ -50,8 +50,8 @@ fn head_origin(head: &Item) -> Origin {
     }
 }
 
-/// Groups the switches by the overrides that apply to them. The result has sets of overrides, each
-/// with its switches, in the order of the first switch.
+/// Groups the switches by the overrides that apply to them. Each group has the indices of its
+/// overrides and of its switches. Groups are in the order of their first switch.
 pub(crate) fn select(
     root: &Reader<'_>,
     overrides: &[Override],
@@ -93,8 +93,8 @@ pub(crate) fn select(
 /// Whether a name matches a pattern: `*` means any characters, `?` means one character.
 pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // The element reached[i] is true if the pattern so far matches the first i
-    // characters of the name.
+    // `reached[i]` is true if the processed part of the pattern matches the first i characters of
+    // the name.
     let mut reached = vec![false; name.len() + 1];
     reached[0] = true;
     for symbol in pattern {
@@ -111,7 +111,7 @@ pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     reached[name.len()]
 }
 
-/// Whether the place `origin` is in `item`.
+/// Whether `origin` is the place of `item` or of a value in `item`.
 pub(crate) fn contains(item: &Item, origin: Origin) -> bool {
     item.origin == origin
         || match &item.value {

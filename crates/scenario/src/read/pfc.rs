@@ -60,7 +60,7 @@ impl PfcChoice {
         self.spec.mask()
     }
 
-    /// Returns the masks of [`PfcSpec::masks_by_port`].
+    /// Returns the mask of lossless priorities for every port, see [`PfcSpec::masks_by_port`].
     pub(crate) fn masks_by_port(&self, ports: usize) -> Vec<u32> {
         self.spec.masks_by_port(ports)
     }

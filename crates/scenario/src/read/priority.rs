@@ -1,4 +1,4 @@
-//! Reads the queues of a transport's packets.
+//! Reads the keys that choose the queues for a transport's packets.
 
 use super::scheduler::queue_numbers;
 use crate::context::Complaint;
@@ -7,10 +7,10 @@ use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{list, quote};
 
-/// Queues of a transport's packets.
+/// Queues that the packets of a transport use at switches.
 #[derive(Clone, Debug)]
 pub(crate) struct Priorities {
-    /// Queues of data packets; a flow draws one of these queues.
+    /// Queues for data packets; each flow draws one of these queues at random.
     pub(crate) data: Vec<u8>,
     /// Ascending numbers of sent bytes. After each number, data moves to the next queue.
     pub(crate) thresholds_bytes: Vec<u64>,

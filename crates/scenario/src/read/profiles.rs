@@ -8,7 +8,7 @@ use crate::resolved::{float, list, quote};
 use crate::tree::{Item, Table, Value};
 use bufferlab_core::{BufferProfile, ParamValue, ThresholdRule};
 
-/// Keys that set the threshold of a profile; a profile has at most one of these keys.
+/// Keys that set the threshold of a buffer profile; a profile has at most one of these keys.
 const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
 
 /// Reads the profiles in `item`, whose path is `path`. The context records the

@@ -22,7 +22,7 @@ const KEYS: [&str; 9] = [
     "completion",
     "ideal_header_bytes",
 ];
-/// Keys of a transport that only TCP has.
+/// Keys of a transport that are valid for TCP only.
 const TCP_KEYS: [&str; 8] = [
     "min_rto",
     "initial_rto",
@@ -37,13 +37,13 @@ const TCP_KEYS: [&str; 8] = [
 /// Default time until a queue pair sends a message again. The value is our choice: far above a
 /// queueing delay, as on network cards.
 const DEFAULT_TIMEOUT: Time = Time::from_ms(1);
-/// Least time between two congestion notifications of a message (DCQCN section 3.2).
+/// Minimum time between two congestion notifications of a message (DCQCN section 3.2).
 const NOTIFICATION_INTERVAL: Time = Time::from_us(50);
 /// Interval at which the public code of HPCC and Reverie repeats a negative acknowledgement.
 const ARTIFACT_NACK_INTERVAL: Time = Time::from_us(500);
 
-/// Reads `kind` and the keys that depend on it. The result is `Some(None)` for TCP and open loop,
-/// and `None` if a value is invalid.
+/// Reads a transport's key `kind`, and the keys that depend on the kind. The result is `Some(None)`
+/// for TCP and open loop, and `None` if a value is invalid.
 pub(crate) fn read(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -123,7 +123,8 @@ fn refuse(reader: &Reader<'_>, name: &str) {
     reader.error("congestion_control", complaint.help(help));
 }
 
-/// Omits keys of another kind from the resolved scenario, with a warning if the file has them.
+/// Omits keys of another kind of transport from the resolved scenario. Each such key in the file
+/// gets a warning.
 fn leave_out(reader: &mut Reader<'_>, keys: &[&str], reason: &str) {
     for key in keys {
         if reader.has(key) {

@@ -147,8 +147,8 @@ fn discipline(reader: &mut Reader<'_>, keys: &mut GroupKeys) -> Discipline {
     }
 }
 
-/// Checks that the file has shares under `key` if, and only if, the group's discipline needs them.
-/// The file must have one share for each queue of the group.
+/// Checks that the file has shares under `key` if, and only if, the group's discipline needs
+/// shares. The file must have one share for each queue of the group.
 fn check_shares(
     reader: &mut Reader<'_>,
     name: DisciplineName,

@@ -14,7 +14,8 @@ use crate::tree::{Item, Origin, Value};
 use crate::{A_VARIANT, COMMAND_LINE};
 use bufferlab_units::{BitRate, Time};
 
-/// Number of samples above which they fill gigabytes with rows that no chart can show.
+/// Number of samples above which the rows of samples fill gigabytes, and no chart can show every
+/// row.
 const SAMPLES_MAX: u64 = 10_000_000;
 /// Number of segments per ACK above which a receiver leaves ACKs to its timer.
 const ACK_EVERY_MAX: u32 = 64;
@@ -25,7 +26,7 @@ const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(1);
 /// A complete scenario, and the keys that its files set.
 pub(super) struct ScenarioCheck<'a> {
     pub(super) context: &'a Context,
-    /// Content of all files of the scenario, merged.
+    /// Merged content of all files of the scenario.
     pub(super) root: &'a Item,
     pub(super) scenario: &'a Scenario,
     /// Whether a workload sends packets over the transport, for each transport.
@@ -49,14 +50,15 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 }
 
 impl ScenarioCheck<'_> {
-    /// Returns the place of the value of a dotted key, if a file has it. Numbers select
+    /// Returns the place of a dotted key's value; `None` if no file has the key. Numbers select
     /// entries of lists.
     pub(super) fn place(&self, key: &str) -> Option<Origin> {
         find(self.root, key).map(|item| item.origin)
     }
 
-    /// Rank of a key by the time at which it takes effect. A file overrides the files that it
-    /// extends, and the command line overrides files. The last value on the command line counts.
+    /// Rank of a key by the order in which the program applies the key's value. A file overrides
+    /// the files that it extends, and the command line overrides files. The last value on the
+    /// command line counts.
     pub(super) fn rank(&self, key: &str) -> Option<(bool, i64)> {
         let origin = self.place(key)?;
         let behind = |name: &str| name == COMMAND_LINE || name == A_VARIANT;
@@ -100,7 +102,7 @@ impl ScenarioCheck<'_> {
         }
     }
 
-    /// Warns of a minimum timeout below every round trip, because such a timeout never binds.
+    /// Warns of a minimum timeout below every round trip, because such a minimum has no effect.
     fn warn_about_timeouts(&self, index: usize, transport: &TransportSpec) {
         let key = format!("transport.{index}.min_rto");
         let least = self.shortest_round_trip();
@@ -116,8 +118,8 @@ impl ScenarioCheck<'_> {
         self.note(&key, message, "no timeout is as short", help);
     }
 
-    /// Returns a lower bound of every round trip: twice the delays of the two
-    /// shortest access links.
+    /// Returns a lower bound of every round trip: twice the sum of the two shortest delays between
+    /// a host and its switch.
     fn shortest_round_trip(&self) -> Time {
         let topology = &self.scenario.topology;
         let mut delays: Vec<u64> = (0..topology.hosts.len())
@@ -139,7 +141,7 @@ impl ScenarioCheck<'_> {
         if offered <= links as f64 {
             return;
         }
-        // Find the workload with the largest offered load.
+        // The warning names the workload with the largest offered load.
         let most = offers.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(index, _)| index);
         let message = format!(
             "the workloads offer {:.1} Gb/s, and the hosts' links carry {} together: queues of flows grow for as long as flows start",
@@ -205,7 +207,7 @@ impl ScenarioCheck<'_> {
     }
 }
 
-/// Returns the item of a dotted key.
+/// Returns the value of a dotted key in the scenario.
 pub(super) fn find<'a>(root: &'a Item, key: &str) -> Option<&'a Item> {
     key.split('.').try_fold(root, |item, part| match &item.value {
         Value::Table(table) => table.get(part),

@@ -1,7 +1,7 @@
 //! Reads `[switch]` and `[[switch_override]]`: one configuration per switch.
 //!
-//! An override is merged over `[switch]` like one file over another, and the result is read as a
-//! whole. So switches form groups with equal tables, and each group is read once.
+//! An override is merged over `[switch]` like a file over a file that it extends. Switches with
+//! equal merged tables form a group, and the reader reads each group once.
 
 use super::files::Inputs;
 use super::hardware::{self, Chip, HardwareChoice};
@@ -50,8 +50,8 @@ pub(crate) struct Group {
     resolved: OutTable,
 }
 
-/// Reads all groups of switches. Without a network every override is read alone, so that
-/// its mistakes show.
+/// Reads all groups of switches. Without a network every override is read alone, so that all
+/// mistakes of the override are reported.
 pub(crate) fn read_groups(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,
@@ -151,14 +151,14 @@ fn read_classifier(reader: &mut Reader<'_>, profile: Profile) -> Option<Option<C
 /// Settings that the groups are checked against: network, transports and run.
 pub(super) struct Site<'a> {
     context: &'a Context,
-    /// Names of the switches in the topology.
+    /// Names of all switches in the topology.
     names: &'a [String],
     /// Rates of each switch's ports in the network as built. Buffer sizes follow from these rates.
     built_rates: Vec<Vec<BitRate>>,
     /// All ports of each switch in the network on which the scenario runs.
     pub(super) ports: Vec<Vec<Port>>,
     largest_packet: Option<u64>,
-    /// Topology with all changes of cables.
+    /// Topology of the network after all changes of cables.
     pub(super) topology: &'a Topology,
     pub(super) transports: Vec<&'a TransportSpec>,
     profile: Profile,
@@ -172,9 +172,9 @@ struct Progress {
     may_warn: bool,
     /// Whether a warning about too little headroom may still be given.
     may_warn_of_headroom: bool,
-    /// Configurations of switches that the policy accepts.
+    /// Configurations of the group's switches that the policy accepts.
     fitting: Vec<Fitting>,
-    /// Classifier of the group, once it is checked.
+    /// Classifier of the group after its check.
     classifier: Option<Option<ClassifierSpec>>,
 }
 
@@ -344,7 +344,7 @@ impl Group {
         })
     }
 
-    /// Rejects more queues than the core can number.
+    /// Rejects a switch with more queues than the core can number.
     fn check_queues(&self, context: &Context, name: &str, ports: usize) -> Option<()> {
         let queues = ports * usize::from(self.queues_per_port);
         if queues <= MAX_QUEUES {
@@ -393,8 +393,8 @@ impl Group {
         None
     }
 
-    /// Returns the shape of a switch memory, as policies and marking rules see it. The memory
-    /// serves ports with these rates.
+    /// Returns the shape of a switch memory, as policies and marking rules need it. The memory
+    /// serves ports with the rates `rates`.
     fn shape(
         &self,
         site: &Site<'_>,
@@ -422,8 +422,8 @@ impl Group {
         config.shape()
     }
 
-    /// Returns the classifier of the group's switches, if the scenario has one. `None` if it does
-    /// not fit the switch.
+    /// Returns the classifier of the group's switches, if the scenario has a classifier. The result
+    /// is `None` if the classifier does not fit the switch.
     fn classifier_spec(&self, context: &Context, name: &str) -> Option<Option<ClassifierSpec>> {
         let Some(chosen) = self.classifier.as_ref()? else { return Some(None) };
         let spec = ClassifierSpec { name: chosen.info.name.to_owned(), params: chosen.params.clone() };
@@ -481,7 +481,8 @@ impl Group {
         }
     }
 
-    /// Returns the flow control of a switch with this number of ports; `None` if it does not fit.
+    /// Returns the flow control of a switch with `ports` ports; `None` if the flow control does not
+    /// fit the switch.
     fn pfc_spec(
         &self,
         context: &Context,
@@ -515,11 +516,11 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
     }
 }
 
-/// Writes the groups into the resolved scenario: the first group as `[switch]`, the other groups as
-/// complete overrides.
+/// Writes the groups of switches into the resolved scenario: the first group as `[switch]`, the
+/// other groups as complete overrides.
 ///
 /// Overrides cannot remove keys, so `[switch]` has only keys that all groups have. If some groups
-/// lack an optional table or key, it is in an override of the first group.
+/// lack an optional table or key, an override of the first group has this table or key.
 ///
 /// If headroom was computed, the switches of a group may differ: each value becomes a group.
 pub(crate) fn write_resolved(

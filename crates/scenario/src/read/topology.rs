@@ -12,9 +12,10 @@ use bufferlab_core::Profile;
 use bufferlab_document::params::{params_of_kind, report, write_all};
 use bufferlab_topology::TOPOLOGIES;
 
-/// The network before and after `topology.change`.
+/// The network before and after the changes of `topology.change`.
 pub(crate) struct Networks {
-    /// Network as the generator built it; buffers and loads are fractions of its rates.
+    /// Network as the generator built it; buffer sizes and loads refer to the rates of this
+    /// network.
     pub(crate) as_built: Topology,
     /// Network after the changes: cables may be slower, longer or failing.
     pub(crate) as_it_runs: Topology,
@@ -25,7 +26,7 @@ pub(crate) fn read(root: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> 
     let multipath = TopologyKeys::read(&mut reader).multipath.unwrap_or(Multipath::EcmpFlow);
     let built = build(&mut reader, profile, inputs);
     let routes = routes(&mut reader, built.as_ref());
-    // Routes of the scenario override those of the generator.
+    // Routes in the scenario override the routes of the generator.
     let as_built = built.map(|mut built| {
         built.routes.extend(routes);
         Topology { multipath, ..built }
@@ -36,7 +37,7 @@ pub(crate) fn read(root: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> 
     Some(Networks { as_built: as_built?, as_it_runs: as_it_runs? })
 }
 
-/// Builds the graph of a registered kind; `None` if it is not a network.
+/// Builds the network of a registered kind of topology; `None` if the graph is no valid network.
 fn build(reader: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> Option<Topology> {
     let mut params = params_of_kind(reader, profile, inputs)?;
     let info = TOPOLOGIES.find(reader.kind()).expect("the reader accepts registered kinds only");

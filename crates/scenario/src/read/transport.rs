@@ -1,4 +1,4 @@
-//! Reads `[[transport]]`: how hosts carry flows.
+//! Reads the table `[[transport]]`: the protocol and the congestion control that carry flows.
 
 use super::congestion::{self, ControlChoice};
 use super::switch::Group;
@@ -17,7 +17,7 @@ use bufferlab_workload::{Carrier, Carriers};
 /// Default number of segments before the first ACK (RFC 6928).
 const DEFAULT_WINDOW: u32 = 10;
 
-/// All entries of `[[transport]]`, including invalid entries.
+/// All entries of the table `[[transport]]`, including invalid entries.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
     /// Whether two transports have equal names; the context already has the error about equal
@@ -35,24 +35,24 @@ struct Entry {
 }
 
 impl Transports {
-    /// Returns the specifications of all transports; `None` if one is invalid or there
-    /// are no transports.
+    /// Returns the specifications of all transports; `None` if a transport is invalid or there are
+    /// no transports.
     pub(crate) fn specs(self) -> Option<Vec<TransportSpec>> {
         let specs: Option<Vec<_>> = self.entries.into_iter().map(|entry| entry.spec).collect();
         specs.filter(|specs| !specs.is_empty())
     }
 
-    /// Returns, for each transport, whether a workload sends packets over it.
+    /// For each transport, returns whether a workload uses the transport.
     pub(crate) fn used(&self) -> Vec<bool> {
         self.entries.iter().map(|entry| entry.used).collect()
     }
 
-    /// Whether some transport has no congestion control.
+    /// Whether at least one transport has no congestion control.
     pub(crate) fn any_open_loop(&self) -> bool {
         self.packets().any(|spec| spec.pacing.is_some())
     }
 
-    /// Returns the properties of transports that workloads need.
+    /// Returns the properties of all transports that workloads need to know.
     pub(crate) fn carriers(&self) -> Carriers {
         let carrier = |(index, spec): (usize, &TransportSpec)| Carrier {
             name: spec.name.clone(),
@@ -69,7 +69,7 @@ impl Transports {
         Carriers { entries: entries.collect(), ambiguous: self.ambiguous }
     }
 
-    /// Records that workloads use the transports with these indices.
+    /// Records that workloads use the transports with the given indices.
     pub(crate) fn mark_used(&mut self, indices: &[u32]) {
         for &index in indices {
             self.entries[index as usize].used = true;
@@ -250,8 +250,8 @@ fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Op
     Some(Some(Pacing { rate: rate?, spacing }))
 }
 
-/// Omits keys of TCP from the resolved scenario, with a warning if the file has them: open-loop
-/// packets are not acknowledged.
+/// Omits keys of TCP from the resolved scenario. Open-loop packets are not acknowledged, so each
+/// such key in the file gets a warning.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
     const KEYS: [&str; 13] = [
         "kind",

@@ -4,7 +4,7 @@ use bufferlab_params::ParamValue;
 use bufferlab_scenario::{Loaded, TelemetryPath, TelemetryScope, load, load_text};
 use std::path::Path;
 
-/// Formats a scenario with one transport.
+/// Formats a scenario file with a profile and one transport.
 fn text(profile: &str, transport: &str) -> String {
     format!(
         "profile = \"{profile}\"\nduration = \"1 s\"\n\
@@ -14,7 +14,7 @@ fn text(profile: &str, transport: &str) -> String {
     )
 }
 
-/// Loads a scenario with one transport.
+/// Loads a scenario with a profile and one transport.
 fn loaded(profile: &str, transport: &str) -> Loaded {
     load_text(Path::new("profile.toml"), &text(profile, transport), &[]).expect("it loads")
 }
@@ -89,7 +89,7 @@ fn a_connection_that_stays_open_cannot_be_full() {
     assert!(said.contains("remove `full_connection`, or `persistent`"), "{said}");
 }
 
-/// Returns the values of a policy parameter (bytes).
+/// Returns the values in bytes of the policy parameter `name`.
 fn bytes_of(params: &[(String, ParamValue)], name: &str) -> Vec<u64> {
     let value = params.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     match value.unwrap_or_else(|| panic!("{name} is set")) {
@@ -103,8 +103,8 @@ fn bytes_of(params: &[(String, ParamValue)], name: &str) -> Vec<u64> {
 fn reverie_sets_headroom_aside_for_two_priorities_of_every_port() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/artifact-reverie.toml");
     let scenario = load(&path, &[]).expect("it loads").scenario;
-    // The headroom is two packets, 3860 B for the reaction, and the bytes that 25 Gb/s carry
-    // in two times 2 us.
+    // The headroom is two packets, 3860 B for the reaction, and the bytes that a 25 Gb/s link
+    // carries in two times 2 us.
     let of_queue = 2 * (1_000 + 48) + 3_860 + 2 * 25_000 * 2 / 8;
     assert_eq!(of_queue, 18_456);
     for (spec, name) in scenario.switches.iter().zip(&scenario.topology.switches) {

@@ -1,14 +1,14 @@
-//! Functions that several test files share.
+//! Functions that several files of these tests use.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use bufferlab_scenario::{Loaded, load};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use std::path::{Path, PathBuf};
 
-/// Folder of the shipped scenarios.
+/// Folder of the repository with the shipped scenarios.
 pub(crate) const SCENARIOS: &str = "../../scenarios";
 
-/// Returns the paths of the shipped scenarios.
+/// Returns the paths of all shipped scenarios.
 pub(crate) fn shipped() -> Vec<PathBuf> {
     toml_files(Path::new(SCENARIOS))
 }
@@ -32,7 +32,7 @@ pub(crate) fn render(diagnostic: &dyn Diagnostic) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Converts overrides to the type of the library.
+/// Converts overrides to the type that the loader expects.
 pub(crate) fn owned(overrides: &[(&str, &str)]) -> Vec<(String, String)> {
     overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
@@ -43,7 +43,8 @@ pub(crate) fn shipped_with(name: &str, overrides: &[(&str, &str)]) -> Loaded {
     load(&path, &owned(overrides)).unwrap_or_else(|error| panic!("{name}: {}", render(&error)))
 }
 
-/// Writes the resolved text and its inputs to a temporary folder and loads them.
+/// Writes the resolved scenario and its input files to a temporary folder, and loads the scenario
+/// from this folder.
 pub(crate) fn reload(loaded: &Loaded) -> Loaded {
     let folder = tempfile::tempdir().expect("a folder");
     for input in &loaded.inputs {

@@ -39,7 +39,7 @@ fn flow_control_and_its_watchdog_are_switched_off_by_one_key_each() {
     let off = shipped_with("lossless.toml", &[("switch.pfc.enabled", "false")]);
     assert_round_trip(&off);
     assert_eq!((off.scenario.switches[0].pfc.clone(), off.scenario.switches[0].lossless()), (None, 0));
-    // Without PFC, every policy is valid.
+    // Without PFC, the scenario accepts every policy.
     let other = [("switch.pfc.enabled", "false"), ("switch.policy", "dt")];
     assert_eq!(shipped_with("lossless.toml", &other).scenario.switches[0].policy, "dt");
 }
@@ -104,7 +104,7 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(needed.bytes()));
     assert!(!loaded.resolved.contains("auto"), "{}", loaded.resolved);
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-    // The value `auto` is the default.
+    // The default headroom of the policy is `auto`.
     let of = |policy: &str| headroom_of(&shipped_with("lossless.toml", &[("switch.policy", policy)]), 0);
     assert_eq!(of("sonic-dt"), of("sonic-dt(headroom=auto)"));
     assert_eq!(of("sonic-dt"), ParamValue::Bytes(needed.bytes()));
@@ -116,7 +116,7 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     let more = long.scenario.paused_cable(0, 1, 1).expect("it is lossless").headroom().bytes();
     assert_eq!((list[0], list[1]), (needed.bytes(), more));
     assert!(more > needed.bytes() + 40_000, "{more}");
-    // Without lossless priorities, no headroom is needed.
+    // Without lossless priorities, the computed headroom is zero.
     let off = shipped_with("lossless.toml", &[auto[0], ("switch.pfc.enabled", "false")]);
     assert_eq!(headroom_of(&off, 0), ParamValue::Bytes(0));
 }

@@ -60,7 +60,7 @@ fn a_mistake_in_a_line_of_any_length_is_drawn() {
     }
 }
 
-/// Writes `text` to the file `name` in `folder` and loads it.
+/// Writes the scenario `text` to the file `name` in `folder`, and loads the scenario.
 fn loaded_from(folder: &Path, name: &str, text: &str) -> Result<(), LoadError> {
     let path = folder.join(name);
     std::fs::write(&path, text).expect("writable");

@@ -48,8 +48,8 @@ fn buffer_aware_marking_is_a_step_and_a_condition_on_the_free_buffer() {
     assert_eq!(rule, BufferAware { step, floor: 18_000, factor: Weight::from_f64(0.375 * 0.5) });
     let (step, without) = ecn("{ kind = \"step\", threshold = \"1 GB\" }");
     assert_eq!(step.kind, "step");
-    // A step above every queue length never marks. With the second condition, such a rule marks by
-    // the buffer occupancy alone.
+    // A step above every queue length never marks. The rule `bcc` has a second condition, so it
+    // then marks by the buffer occupancy alone.
     let (_, with) = ecn("{ kind = \"bcc\", threshold = \"1 GB\" }");
     assert_eq!((without, with), (1, 0));
 }

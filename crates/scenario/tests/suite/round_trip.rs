@@ -259,7 +259,7 @@ fn overridden(switch: &str, of: &str, over: &str) -> String {
     )
 }
 
-/// Keys that the test sets for a switch, for an override, or for both.
+/// Keys that the test sets in `[switch]`, in an override, or in both tables.
 const SAYINGS: [&str; 17] = [
     "",
     "hardware = { slices = 1 }",
@@ -300,11 +300,11 @@ fn what_one_switch_has_and_another_has_not_survives_the_round_trip() {
                 POLICIES_SAID[of_switch % 3],
                 if of_override % 2 == 0 { "" } else { POLICIES_SAID[of_override % 4] },
             );
-            // A scenario may have only one of the two keys for the buffer.
+            // A scenario may have only one of the keys `buffer` and `buffer_per_port_per_gbps`.
             let buffer = switch.replace("buffer_per_port_per_gbps = \"40 KB\"", "");
             let text =
                 overridden(&format!("{switch_policy}\n{buffer}"), of, &format!("{override_policy}\n{over}"));
-            // The loader refuses invalid combinations; other tests check these combinations.
+            // The loader refuses invalid combinations; other tests check invalid combinations.
             if let Ok(loaded) = load_text(Path::new("overridden.toml"), &text, &owned(&[])) {
                 loadable += 1;
                 assert_round_trip(&loaded);

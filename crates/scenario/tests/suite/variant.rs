@@ -34,7 +34,8 @@ fn value() -> impl Strategy<Value = String> {
 prop_compose! {
     /// Draws a variant as (label, policy, parameters, changes), and blanks between the parts.
     fn written()(
-        // The first character prevents the name of a policy.
+        // No name of a policy begins with one of these first characters, so a drawn label is no
+        // policy.
         label in prop::option::of("[XYµ0-9][a-z0-9 %.-]{0,10}[a-z0-9]"),
         policy in prop::sample::select(POLICIES),
         values in prop::collection::vec(value(), POLICIES.iter().map(|info| info.params.len()).max().unwrap_or(0)),

@@ -1,4 +1,4 @@
-//! Tests the playground's sentences against the simulator.
+//! Compares the playground's sentences with results of the simulator.
 
 use super::*;
 
@@ -33,9 +33,9 @@ fn lost(priority: u64, interval: &str) -> usize {
     rows.0.iter().filter(|row| row.class == burst && row.event.is_loss()).count()
 }
 
-/// ABM counts congested queues of a priority every 80 us.
-/// If a burst arrives before the first refresh, the counts are those of an empty switch,
-/// for any priority of the burst. A later burst finds updated counts.
+/// ABM counts congested queues of a priority every 80 us. If a burst arrives before the first
+/// refresh, the counts describe an empty switch, for any priority of the burst. A later burst finds
+/// updated counts.
 #[test]
 fn abm_tells_priorities_apart_from_its_first_look_on_and_the_page_says_when_there_was_none() {
     assert_eq!(lost(0, "80 us"), lost(3, "80 us"));

@@ -1,11 +1,12 @@
 //! Writes a pcapng file for Wireshark: packets with comments about their treatment.
 //!
-//! A packet has one frame when it arrives and one when it leaves or is evicted. If the switch marks
-//! the packet, its next frame mentions the mark, and so do its later frames. Pauses have no frames.
+//! A packet has one frame for its arrival, and one frame for its departure or eviction. The frame
+//! at which the switch marks the packet mentions the mark, and so do later frames of the packet.
+//! Pauses have no frames.
 //!
 //! The simulator has no bytes of packets. The file contains an Ethernet frame with the true length,
 //! and with an IPv4 and a UDP header that identify flow and queue. Hosts are 10.x.y.z by the number
-//! of the flow. The DSCP is the priority, the identification is the number of the packet.
+//! of the flow. The DSCP is the priority, and the IPv4 identification is the number of the packet.
 
 use super::each;
 use crate::ViewError;
@@ -58,7 +59,7 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
     }
 }
 
-/// Flow, number and kind of a packet.
+/// Identity of a packet: its flow, its number and its kind.
 type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
 
 /// Collects the marks of packets. The row of a mark follows the row of its packet's arrival
@@ -79,7 +80,7 @@ impl Marks {
         self.waiting.replace((row.clone(), reason))
     }
 
-    /// Marks the packet of the previous row.
+    /// Records the mark of the packet in the previous row.
     fn mark(&mut self, mark: &PacketRow) {
         let Some((row, reason)) = &mut self.waiting else { return };
         let why = mark.reason.unwrap_or("marked");
@@ -90,7 +91,7 @@ impl Marks {
     }
 }
 
-/// Comment about the switch's treatment of a packet.
+/// Formats a comment about the switch's treatment of a packet.
 fn comment(row: &PacketRow, marked: Option<&str>, classes: &[String]) -> String {
     let class = row.class.and_then(|class| classes.get(usize::from(class))).map_or("", String::as_str);
     let about = format!(
@@ -117,7 +118,7 @@ fn comment(row: &PacketRow, marked: Option<&str>, classes: &[String]) -> String 
     .to_string()
 }
 
-/// Headers that identify flows, queues and packets.
+/// Returns frame headers that identify the flow, queue and packet.
 fn frame(row: &PacketRow, is_marked: bool) -> Vec<u8> {
     let flow = row.flow_id.unwrap_or_default() as u32;
     let mut frame = Vec::with_capacity(HEADERS);
@@ -143,7 +144,7 @@ fn frame(row: &PacketRow, is_marked: bool) -> Vec<u8> {
     frame
 }
 
-/// Internet checksum of a header (RFC 1071).
+/// Computes the Internet checksum of a header (RFC 1071).
 fn checksum(header: &[u8]) -> u16 {
     let words = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
     let mut sum: u32 = words.sum();

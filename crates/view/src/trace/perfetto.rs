@@ -12,7 +12,8 @@ use bufferlab_results::RunResult;
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// Writes the events of the switch of `view`, if there is one, and the ranks of schedules of `run`.
+/// Writes the events of the switch that `view` shows, and the ranks of schedules of `run`. Without
+/// a view, the trace has only ranks.
 pub(super) fn write(view: Option<&View>, run: &RunResult, to: &mut dyn Write) -> Result<(), ViewError> {
     let io = || ViewError::io("write the trace");
     let switch = view.map_or("ranks", View::switch);
@@ -49,8 +50,8 @@ fn events(row: &PacketRow, classes: &[String]) -> Vec<Value> {
     let ts = micros(row.time_ps);
     let counter = |name: &str, bytes: u64| json!({ "ph": "C", "pid": 1, "ts": ts, "name": name, "args": { "bytes": bytes } });
     let Some(port) = row.port.filter(|_| !row.event.is_pause()) else {
-        // Slices of one ingress queue do not overlap, but slices of two ingress queues may,
-        // so slices are asynchronous.
+        // Slices of one ingress queue do not overlap, but slices of two ingress queues may overlap,
+        // so slices are asynchronous events.
         let ph = if row.event == PacketEvent::Paused { "b" } else { "e" };
         let name = format!("pause at port {} priority {}", row.ingress_port, row.priority);
         let id = u32::from(row.ingress_port) * 256 + u32::from(row.priority);

@@ -1,5 +1,5 @@
-//! Trace events of the ranks of schedules. Every rank is a process, and its computations and
-//! transfers are slices. Slices may overlap, so they are asynchronous.
+//! Trace events of the ranks of schedules. Every rank is a process of the trace, and its
+//! computations and transfers are slices. Slices may overlap, so slices are asynchronous events.
 
 use super::perfetto::micros;
 use crate::ViewError;
@@ -11,7 +11,7 @@ use std::io::Write;
 
 /// Number of the first process; the switch has smaller numbers.
 const FIRST: u64 = 100;
-/// Maximum number of ranks of a schedule.
+/// Maximum number of ranks of a schedule in the trace.
 const RANKS: u64 = 1 << 16;
 
 /// Writes the events after at least one other event.

@@ -1,4 +1,4 @@
-//! Drives a headless Chromium over its DevTools protocol.
+//! Controls a headless Chromium over its DevTools protocol.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
-/// Default paths of Chromium; the variable `CHROMIUM` overrides them.
+/// Default paths of Chromium; the environment variable `CHROMIUM` overrides these paths.
 const PLACES: [&str; 4] =
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/snap/bin/chromium"];
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A browser that shows one page.
+/// A headless Chromium that shows one page.
 pub(crate) struct Browser {
     process: Child,
     socket: WebSocket<TcpStream>,
@@ -151,7 +151,7 @@ impl Browser {
         begin
     }
 
-    /// Waits until a JavaScript expression is true.
+    /// Waits until a JavaScript expression becomes true in the page.
     pub(crate) fn until(&mut self, expression: &str) {
         let params = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
         let met = wait(|| {
@@ -186,7 +186,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", &params);
     }
 
-    /// Drags with the left button between two positions.
+    /// Drags the mouse with the left button from one position to another.
     pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.mouse("mouseMoved", from, false);
         self.mouse("mousePressed", from, true);
@@ -222,7 +222,7 @@ impl Drop for Browser {
     }
 }
 
-/// Polls `ask` repeatedly, with a time limit.
+/// Calls `ask` until it returns a value, up to a time limit.
 fn wait<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {

@@ -22,7 +22,7 @@ fn connect(host: &str) -> TcpStream {
     stream
 }
 
-/// Reads from a connection until it is closed.
+/// Reads from a connection until the server closes it.
 fn rest(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset of the connection also ends the connection.
@@ -37,7 +37,7 @@ fn post(url: &str, body: &str, length: usize) -> TcpStream {
         "POST {path}api/run HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).expect("sent");
-    // The server may refuse a body without reading it.
+    // The server may refuse a request without reading its body, so a failed write is no error.
     let _ = stream.write_all(body.as_bytes());
     stream
 }
@@ -58,7 +58,7 @@ fn a_request_that_is_never_complete_does_not_keep_its_connection() {
         let mut stream = connect(&host);
         thread::spawn(move || {
             stream.write_all(b"GET / HTTP/1.1\r\n").expect("sent");
-            // Single bytes at intervals never complete a header.
+            // The client sends single bytes at intervals, which never complete a header.
             while stream.write_all(b"x").is_ok() && begin.elapsed() < Duration::from_secs(25) {
                 thread::sleep(Duration::from_millis(500));
             }

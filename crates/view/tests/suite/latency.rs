@@ -4,9 +4,10 @@ use crate::browser::Browser;
 use crate::pages::{assert_clean, serve};
 use bufferlab_view::{Page, Play};
 
-/// Changes a control and waits until the result is painted: the frame after the drawing,
-/// and the browser's work for it. Returns the milliseconds until the picture is painted, until the
-/// answer arrived, and until it was drawn. Also returns the simulation's part of this time.
+/// Changes a control and waits until the result is painted: the frame after the drawing, and the
+/// browser's work for it. Returns the milliseconds until the picture is painted, until the server's
+/// answer arrives, and until the page draws the answer. Also returns the milliseconds of the
+/// simulation.
 const TURN: &str = "async (id, value) => {
     const control = document.getElementById(id), fetched = window.fetch;
     let answered = NaN, drawn = NaN;

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Script that returns all text of a page that depends on choices, except the duration.
 const SAYS: &str = "[...document.querySelectorAll('#sentence, #legend, #table, #rows-note, #values-note, #explanation')]\
     .map((one) => one.innerText).join('|')";
-/// Condition that the page has no pending request.
+/// JavaScript condition that the page has no pending request.
 const QUIET: &str = "!document.body.hasAttribute('aria-busy') && !document.getElementById('explanation')?.innerText.startsWith('Repeating')";
 
 pub(crate) fn serve(page: Page) -> String {
@@ -84,7 +84,7 @@ fn every_control_of_the_window_changes_what_it_says() {
     for name in ["+", "ArrowRight", "ArrowLeft", "-", "+", "0", "n"] {
         changes(&mut browser, &key(name));
     }
-    // The page frees removed charts, however often it draws.
+    // The page frees the memory of removed charts, so the heap stays small after many drawings.
     let heap = browser.heap_bytes();
     assert!(heap < 60_000_000, "{heap} B");
     assert_clean(&browser);
@@ -148,7 +148,7 @@ fn every_switch_that_was_recorded_can_be_chosen() {
         let elsewhere =
             browser.text("fetch('api/about').then((answer) => answer.json()).then((about) => about.switch)");
         assert_eq!(elsewhere, names[0]);
-        // The address names the switch, so it can be bookmarked.
+        // The address contains the name of the switch, so a bookmark can restore the view.
         assert!(browser.text("location.hash").contains(&format!("switch={name}")));
     }
     assert_eq!(seen.first(), seen.last(), "the first one again");
@@ -180,7 +180,7 @@ fn a_queue_is_shown_with_its_own_limit() {
     let other = changes(&mut browser, &choose("queue", "1"));
     assert!(other.contains("queue 6.1") && !other.contains("queue 6.0"), "{other}");
     changes(&mut browser, &choose("queue", "0"));
-    // The address contains the choices.
+    // The address contains the choices, so the page restores them when it is opened again.
     let address = browser.text("location.href");
     browser.open(&address, 1_200);
     assert_eq!(browser.text(SAYS), queue);
@@ -219,7 +219,7 @@ fn why_a_querys_packet_was_lost_is_one_click_away() {
         let flow = said.rsplit_once(" of flow ").and_then(|(_, rest)| rest.split_once(' ')).expect("a flow");
         let flow: u64 = flow.0.parse().expect("a number");
         assert_eq!(query_of[&flow], Some(query), "{said}");
-        // The explanation is visible without scrolling.
+        // The explanation is visible on the page without scrolling.
         let place = browser.eval("document.getElementById('why').getBoundingClientRect().top");
         assert!(place.as_f64().is_some_and(|top| (-1.0..1_000.0).contains(&top)), "{place:?}");
     }
@@ -290,7 +290,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     for (id, value) in changed {
         changes(&mut browser, &choose(id, value));
     }
-    // Unused queues do not change the chart.
+    // Additional queues without packets do not change the chart.
     browser.eval(&choose("queues", "4"));
     browser.until(QUIET);
     for (id, value) in
@@ -302,7 +302,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert!(refused.contains("Ports: a whole number from 2 to 64"), "{refused}");
     browser.eval(&choose("ports", "8"));
     browser.until(QUIET);
-    // Content of the file that the page downloads.
+    // Scenario file that the playground saves for the user.
     let saved = browser.text(
         "fetch('api/scenario', { method: 'POST', body: JSON.stringify({ ports: 8, queues: 2, rate_gbps: 10, buffer_kb: 500, overloaded: 2, busy: 2, \
          senders: 3, burst_kb: 300, priority: 1, policy: 'dt', alpha: '0.5, 1', by: 'port' }) }).then((answer) => answer.json())",
@@ -316,8 +316,8 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert_clean(&browser);
 }
 
-/// Addresses of two pages: the view of a run with packets, and the playground.
-/// The run's folder must exist while the pages are used.
+/// Serves two pages, and returns their addresses: the view of a run with packets, and the
+/// playground. The run's folder must exist while the test uses the pages.
 fn view_and_playground() -> (tempfile::TempDir, [String; 2]) {
     let folder = folder();
     let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);

@@ -25,7 +25,7 @@ fn scenario() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml")
 }
 
-/// Loads the smallest scenario with a shorter duration.
+/// Loads the scenario `star-incast` with a shorter duration.
 fn load(variant: Option<&Variant>, then: &[(String, String)]) -> Result<Loaded, LoadError> {
     let overrides = [("duration".to_owned(), "4 ms".to_owned())];
     load_changed(&scenario(), None, &Changes { overrides: &overrides, variant, then })
@@ -43,7 +43,7 @@ fn vary(key: &str, values: &[&str]) -> Vary {
     Vary { key: key.to_owned(), values: values.iter().map(|&value| value.to_owned()).collect() }
 }
 
-/// Path of the page of a sweep over two axes of numbers and one axis of words.
+/// Runs a sweep over two axes of numbers and one axis of words, and returns the path of its page.
 fn sweep(folder: &TempDir) -> PathBuf {
     let out = folder.path().join("sweep");
     let request = SweepRequest {
@@ -65,7 +65,7 @@ fn sweep(folder: &TempDir) -> PathBuf {
     out.join(SWEEP_HTML)
 }
 
-/// Path of the report of a comparison.
+/// Runs a comparison, and returns the path of its report.
 fn report(folder: &TempDir) -> PathBuf {
     let out = folder.path().join("compare");
     let to = Destination { out: &out, replace: false };
@@ -76,7 +76,7 @@ fn report(folder: &TempDir) -> PathBuf {
     report.write().expect("written").remove(0)
 }
 
-/// Path of the page of an experiment over two axes.
+/// Runs an experiment over two axes, and returns the path of its page.
 fn figure(folder: &TempDir) -> PathBuf {
     let experiments = folder.path().join("experiments/own");
     fs::create_dir_all(&experiments).expect("writable");
@@ -139,8 +139,8 @@ metric = "qct"
 const EXPLORED: &str =
     "document.querySelector('#explorer table') && document.querySelector('#explorer .save button')";
 
-/// Sets every control of the explorer to each of its values in turn, and back.
-/// Each change must change the shown text. Returns the number of changes.
+/// Sets every control of the explorer to each of its values in turn, and finally to the first
+/// value. Each change must change the shown text. Returns the number of changes.
 fn turn_every_control(browser: &mut Browser) -> usize {
     const CONTROLS: &str = "[...document.querySelectorAll('#explorer form select, #explorer form input')]";
     let count = browser.eval(&format!("{CONTROLS}.length")).as_u64().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tests that other programs read the traces.
+//! Tests that other programs can read the trace files.
 
 use crate::support::{folder, run};
 use bufferlab_metrics::{PacketEvent, PacketRow};

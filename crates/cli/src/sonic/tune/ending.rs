@@ -5,21 +5,20 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Requests to end the daemon.
+/// Flags that record requests to end the daemon.
 pub(super) struct Ending {
     /// Flag that every signal to end the daemon sets.
     asked: Arc<AtomicBool>,
-    /// Flag that only Ctrl-C sets. A second Ctrl-C ends the restoring of values.
-    /// Signals of service managers do not set this flag, because they often arrive in pairs.
+    /// Flag that only Ctrl-C sets. A second Ctrl-C stops the attempts to restore values. Signals of
+    /// service managers do not set this flag, because they often arrive in pairs.
     pressed: Arc<AtomicBool>,
 }
 
 impl Ending {
     /// Starts to listen for signals.
     ///
-    /// # Errors
-    /// If a signal cannot be caught. The caller must then change no value,
-    /// because the signal would leave the change in the switch.
+    /// # Errors If a signal cannot be caught. The caller must then change no value, because the
+    /// signal would end the daemon before it restores the value.
     pub(super) fn listen() -> io::Result<Self> {
         let ending = Self { asked: Arc::default(), pressed: Arc::default() };
         ending.register()?;
@@ -56,7 +55,7 @@ impl Ending {
         Arc::clone(&self.asked)
     }
 
-    /// The flag that the next Ctrl-C sets.
+    /// Clears and returns the flag that the next Ctrl-C sets.
     pub(super) fn next_press(&self) -> Arc<AtomicBool> {
         self.pressed.store(false, Ordering::Relaxed);
         Arc::clone(&self.pressed)

@@ -5,8 +5,8 @@ use crate::model::{InitialWindow, NicQueueing, TransportSpec};
 use crate::quantity::format_size;
 use bufferlab_workload::FlowSpec;
 
-/// Number of packets of one flow, made at once, above which there is a warning. Some million
-/// packets take hundreds of megabytes, and at 4,194,304 the run ends.
+/// Number of packets that one flow makes at once, above which the reader warns. Some million
+/// packets take hundreds of megabytes. At 4,194,304 packets the run ends.
 const PACKETS_MANY: u64 = 1_000_000;
 
 /// Warns of cards that store packets: a flow makes all packets of its window at once.
@@ -38,10 +38,11 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// Number of packets that the first window allows.
+/// Number of packets that a flow's first window allows.
 fn window(transport: &TransportSpec) -> u64 {
     match transport.initial_window {
-        // Packets of RDMA and of paced flows are sent by the clock, or made when they are sent.
+        // Flows of RDMA and paced flows fill no network card, because their packets are made when
+        // they are sent.
         _ if transport.rdma.is_some() || transport.pacing.is_some() => 0,
         InitialWindow::Whole => u64::MAX,
         InitialWindow::Segments(segments) => u64::from(segments),

@@ -1,5 +1,6 @@
 //! Warns of constants that do not fit the network or the run. Delays are compared with the
-//! network's round trip, timers with the run's length. It also warns of traffic that is too rare.
+//! network's round trip, timers with the run's length. The module also warns of traffic that is too
+//! rare.
 
 use super::ScenarioCheck;
 use super::idle::used;
@@ -12,8 +13,8 @@ use bufferlab_transport::find_congestion_control;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Number of base round trips above which a delay threshold keeps a rate far below
-/// the link's for long.
+/// Number of base round trips above which a delay threshold keeps a sender's rate far below the
+/// rate of the link for a long time.
 const ROUND_TRIPS_MAX: u64 = 3;
 /// Largest factor between `base_rtt` in the file and the network's base round trip.
 const BASE_RTT_FACTOR: u64 = 2;
@@ -24,7 +25,8 @@ const ARRIVALS_MIN: f64 = 1.0;
 
 /// Warns of constants that contradict the network or the run.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
-    // A public simulator's setup is kept as it is, even if a setting has no effect.
+    // The profile `artifact` copies the setup of a public simulator, so settings without effect get
+    // no warning.
     if check.scenario.profile == Profile::Artifact {
         return;
     }
@@ -64,8 +66,8 @@ fn refers_to_round_trip(transport: &TransportSpec) -> bool {
         && (governs || window || transport.rdma.as_ref().is_some_and(|rdma| rdma.window_limit))
 }
 
-/// Warns of delays that a control compares with round trips, if they are far from the round
-/// trips of this network.
+/// Warns of delay parameters of a congestion control that are far from the round trips of this
+/// network.
 fn warn_about_delays(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, base: Time) {
     let time = |name: &str| match transport.control_params.iter().find(|(key, _)| key == name) {
         Some((_, ParamValue::Time(time))) => Some(*time),
@@ -182,8 +184,8 @@ fn warn_about_rare_traffic(check: &ScenarioCheck<'_>) {
 }
 
 /// Returns the longest round trip of a full segment and its ACK between two hosts, without queues,
-/// along paths with the fewest hops. `None` if no two hosts reach each other, or if the network is
-/// too large to search.
+/// along paths with the fewest hops. The result is `None` if no two hosts reach each other, or if
+/// the network is too large to search.
 fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<Time> {
     let mut cables: Vec<Vec<(usize, usize)>> =
         vec![Vec::new(); topology.hosts.len() + topology.switches.len()];
@@ -209,7 +211,7 @@ fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<
         reached[source] = Some((0, 0));
         while let Some(node) = queue.pop_front() {
             let (hops, time) = reached[node].unwrap_or_default();
-            // Hosts do not forward packets.
+            // A search for paths ends at hosts, because hosts do not forward packets.
             if node < topology.hosts.len() && node != source {
                 continue;
             }

@@ -13,7 +13,8 @@ const TRACE: &str = "trace";
 
 /// Warns of priorities and tags that policies and flow control need, but no packet has.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
-    // A public simulator's setup is kept as it is, even if a setting has no effect.
+    // The profile `artifact` copies the setup of a public simulator, so settings without effect get
+    // no warning.
     if check.scenario.profile == Profile::Artifact {
         return;
     }

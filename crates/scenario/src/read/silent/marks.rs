@@ -22,7 +22,8 @@ const USUAL_PACKET: u32 = 1_500;
 /// Warns of marking rules that cannot mark the sent packets.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     let scenario = check.scenario;
-    // A public simulator's setup is kept as it is, even if a setting has no effect.
+    // The profile `artifact` copies the setup of a public simulator, so settings without effect get
+    // no warning.
     if scenario.profile == Profile::Artifact || priorities_are_unknown(&scenario.workloads) {
         return;
     }
@@ -163,7 +164,8 @@ impl Trial {
         Some(Self { core, size, priority, tags, ports, rate, now: Time::ZERO, sent: 0, marks: false })
     }
 
-    /// Offers one arrival for `egress`, and returns whether the switch stored it.
+    /// Offers one packet for the egress port `egress`, and returns whether the switch stored the
+    /// packet.
     fn arrive(&mut self, egress: u16) -> bool {
         let packet = Packet {
             id: self.sent,
@@ -212,7 +214,8 @@ impl Trial {
         None
     }
 
-    /// Sends from the full queues and fills them again, as long as a mark is still possible.
+    /// Sends packets from the full queues and refills the queues, as long as the rule may still
+    /// mark a packet. Returns whether the rule marked one.
     fn any_marked_of(&mut self, ports: &[u16]) -> bool {
         let gap = self.rate.serialization(u64::from(self.size));
         for _ in 0..PASSING.div_ceil(ports.len()) {

@@ -30,7 +30,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 /// Function that checks a switch with a name for a suspicious setting.
 type Check<'a> = &'a dyn Fn(&SwitchSpec, &str) -> Option<Note>;
 
-/// Note about a suspicious setting of a switch.
+/// Warning about a suspicious setting of a switch.
 struct Note {
     /// Dotted key of the setting below the table of the switch.
     key: &'static str,
@@ -41,7 +41,8 @@ struct Note {
 
 /// Warns of marking without a transport that reacts to marks.
 fn warn_about_marks(check: &ScenarioCheck<'_>) {
-    // A public simulator's setup is kept as it is, even if a setting has no effect.
+    // The profile `artifact` copies the setup of a public simulator, so settings without effect get
+    // no warning.
     if check.scenario.profile == Profile::Artifact {
         return;
     }
