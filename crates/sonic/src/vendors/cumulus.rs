@@ -64,7 +64,7 @@ pub(super) fn detect(text: &str) -> bool {
     })
 }
 
-/// Returns the items of `[a, b]` or `a,b`.
+/// Splits the text of a list, `[a, b]` or `a,b`, into its items.
 fn list(text: &str) -> Vec<&str> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     inner.split(',').map(str::trim).filter(|item| !item.is_empty()).collect()
@@ -165,7 +165,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
     rest(file);
 }
 
-/// Records the settings that nothing read.
+/// Records the settings that no part of the reader used.
 fn rest(file: File<'_, '_>) {
     let File { import, settings, read, .. } = file;
     for (key, (line, value)) in settings.into_iter().filter(|(key, _)| !read.contains(key)) {
@@ -329,7 +329,7 @@ fn marking(file: &mut File<'_, '_>) {
     }
 }
 
-/// Reads bandwidths and shapers of queues.
+/// Reads the bandwidths and shapers of egress queues.
 fn scheduling(file: &mut File<'_, '_>) {
     // Settings of a queue by their field, each with its line.
     type Settings = BTreeMap<&'static str, (u32, String)>;
