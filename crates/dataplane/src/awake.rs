@@ -1,4 +1,4 @@
-//! Threads that keep cores out of idle states.
+//! Threads that keep CPU cores out of idle states.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -21,7 +21,7 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    /// Starts a spinning thread for each core.
+    /// Starts a spinning thread for each CPU core.
     ///
     /// # Errors
     /// If the cores cannot be listed, no thread can be started, or a control group limits CPU time,
@@ -60,7 +60,7 @@ impl Drop for Awake {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A thread that only spins cannot panic.
+            // The thread only spins, so it cannot panic.
             let _ = thread.join();
         }
     }
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// Returns state and scheduling class of each thread of this process with a given name, as the
-    /// kernel reports them (proc(5), fields 3 and 41 of `stat`).
+    /// Returns state and scheduling class of each thread of this process with a given name. The
+    /// kernel reports them in proc(5), fields 3 and 41 of `stat`.
     fn threads() -> Vec<(String, u32)> {
         let tasks = std::fs::read_dir("/proc/self/task").expect("this process has threads").flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());

@@ -1,5 +1,5 @@
-//! A switch for real packets. It is the third driver of `bufferlab-core`, beside the
-//! simulator and the vectors.
+//! A switch for real packets: the third driver of `bufferlab-core`, beside the simulator and the
+//! vectors.
 //!
 //! ```text
 //!   interfaces ─► sockets ─► frame ─► addresses ─► delay line ─► Driver ─► sockets ─► interfaces

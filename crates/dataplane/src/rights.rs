@@ -1,4 +1,5 @@
-//! Gives up rights permanently, so that no frame can make the switch misuse them.
+//! Gives up the process's rights permanently, so that no frame can make the switch misuse these
+//! rights.
 
 use caps::CapSet;
 use nix::errno::Errno;
@@ -11,8 +12,8 @@ const NOBODY: u32 = 65_534;
 /// The thread also loses the right to gain rights by starting a program. Threads started later
 /// inherit this state.
 pub(crate) fn give_up() {
-    // Shrinking the bounding set needs a capability, so it goes first. A thread without the
-    // capability has nothing to lose.
+    // The bounding set is cleared first, because this needs a capability. A thread without this
+    // capability has no others to give up.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);
@@ -41,13 +42,13 @@ pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Returns user and group that replace root.
+/// Returns the user and the group that replace root.
 fn successor(variable: impl Fn(&str) -> Option<String>) -> (u32, u32) {
     let id = |name| variable(name)?.parse().ok().filter(|&id: &u32| id != 0);
     id("SUDO_UID").zip(id("SUDO_GID")).unwrap_or((NOBODY, NOBODY))
 }
 
-/// Whether the user namespace maps `id`: user_namespaces(7).
+/// Whether the user namespace maps the user or group `id`: user_namespaces(7).
 fn is_mapped(map: &str, id: u32) -> bool {
     let text = std::fs::read_to_string(map).unwrap_or_default();
     text.lines().any(|line| {
