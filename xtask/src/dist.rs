@@ -65,7 +65,7 @@ pub fn build(wheel: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Command that builds the program with these compiler flags.
+/// Command that builds the program bufferlab with these compiler flags.
 fn program(profile: &str, target: &Path, flags: &str) -> Command {
     let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target);

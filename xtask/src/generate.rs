@@ -23,7 +23,7 @@ struct Block {
     text: fn() -> Result<String, String>,
 }
 
-/// All generated blocks of written pages.
+/// All generated blocks inside hand-written pages.
 const BLOCKS: &[Block] = &[
     Block {
         path: "docs/reference/scenarios.md",
@@ -81,10 +81,10 @@ pub fn write(parts: Parts<'_>) -> Result<(), String> {
     parts::write(parts)
 }
 
-/// Reports stale files, and the command that updates them.
+/// Reports generated files that are stale, and the command that updates these files.
 ///
 /// # Errors
-/// If a file is stale.
+/// If a generated file is stale.
 pub fn check(parts: Parts<'_>) -> Result<(), String> {
     let derived = derived()?;
     let stale: Vec<_> = stale(&derived).into_iter().map(|(path, _)| *path).collect();
