@@ -228,8 +228,8 @@ class Scenario:
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # The pickle names files by absolute path. It also contains their content,
-        # for a process that cannot find the files, and the custom classes.
+        # The pickle names files by absolute path. The pickle also contains the custom classes, and
+        # the content of the files for a process that cannot find them.
         packed, resolved = None, None
         try:
             loaded = self._load()

@@ -223,7 +223,7 @@ class WhatIf:
         self._plan.write(folder, how.replace)
         path = folder / "what-if.toml"
         with warnings.catch_warnings():
-            # The notes of the what-if already include the warnings of the scenario.
+            # The notes of the what-if analysis already include the warnings about the scenario.
             warnings.simplefilter("ignore", BufferlabWarning)
             comparison = compare(
                 Scenario.from_file(path),

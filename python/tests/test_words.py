@@ -20,7 +20,8 @@ CRATES = (
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 NOT_SHOWN = {
-    # Python resolves classes in files itself, so the parser of variants never sees such text.
+    # Python resolves classes in files itself, so the parser of variants never receives a class in a
+    # file.
     "crates/scenario/src/variant.rs": ["this program runs no Python"],
     # Texts that are only on the page of limits.
     "crates/operator/src/limits.rs": ["`--redis` of `bufferlab sonic`"],
