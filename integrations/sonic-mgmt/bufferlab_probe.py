@@ -177,16 +177,16 @@ def install(chip: Chip, probe_folder: Optional[str] = None) -> None:
     from executor_registry import ExecutorRegistry  # type: ignore[import-not-found]
 
     for probe in PROBES:
-        # The registry imports this module before it looks for an executor.
+        # The executor registry imports this module before it looks for an executor.
         name = f"sim_{probe}_probing_executor"
         sys.modules[name] = types.ModuleType(name)
         ExecutorRegistry.register(probe, "sim")(_executor(chip, probe))
 
 
-# Positions in the list of sonic-mgmt's sai_thrift_read_port_counters.
+# Indices of counters in the list that sonic-mgmt's sai_thrift_read_port_counters returns.
 EGRESS_DROP, INGRESS_DROP, PFC_PRIO_0, TRANSMITTED_PKTS = 0, 1, 2, 11
 INGRESS_PORT_BUFFER_DROP, EGRESS_PORT_BUFFER_DROP = 12, 13
-# More packets than the memory has: the port sends all of them.
+# More packets than the memory stores, so that the port sends all stored packets.
 ALL_PACKETS = 10_000_000
 # Pauses that a paused chip repeats between two reads, as measured on Tomahawk 2.
 REPEATED_PAUSES = 220

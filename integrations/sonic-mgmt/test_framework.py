@@ -150,7 +150,7 @@ def framework(chip: Chip, folder: str) -> None:
     pause = run("pfc_xoff_probing", "PfcXoffProbing", [(0, 1, 3)])
     loss = run("ingress_drop_probing", "IngressDropProbing", [(0, 1, 3)])
     assert loss.lower_bound > pause.lower_bound
-    # The physical executors, with the chip behind thrift and dataplane, find the same point.
+    # The physical executors reach the chip through thrift and dataplane, and find this point, too.
     controller = importlib.import_module("buffer_occupancy_controller").BufferOccupancyController
     control = controller(ptf.tx_disable, ptf.tx_enable, ptf, ptf.send_packet, None, None, "")
     again = run("pfc_xoff_probing", "PfcXoffProbing", [(0, 1, 3)], EXECUTOR_ENV="physical", buffer_ctrl=control)
