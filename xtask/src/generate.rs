@@ -1,5 +1,5 @@
-//! Generates the files that are derived from the registries and records,
-//! and checks that they are up to date.
+//! Generates the files that are derived from the registries and records, and checks that these
+//! files are up to date.
 //!
 //! This module creates whole files, and blocks inside written pages, from the registries.
 //! Texts that only tests of other crates can compute are in `parts`.

@@ -46,7 +46,7 @@ pub(crate) fn beside_package(build: Build) -> Result<PathBuf, String> {
     }
 }
 
-/// Builds the program with a profile, whose programs are in this folder.
+/// Builds the program bufferlab with a build profile, whose programs are in `folder`.
 fn built(profile: &str, folder: &str, features: &[&str]) -> Result<PathBuf, String> {
     let mut command = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     spawn(command.args(features))?;

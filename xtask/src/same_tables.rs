@@ -1,4 +1,4 @@
-//! Checks that this checkout and an older one give equal tables, byte for byte.
+//! Checks that this checkout and an older checkout give equal result tables, byte for byte.
 //!
 //! Each checkout runs its scenario files with its release binary,
 //! so the scenario format may differ between the checkouts.

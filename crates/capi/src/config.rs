@@ -149,7 +149,7 @@ fn first_switch(scenario: &Scenario) -> Result<Core, Failure> {
         scheduler: Scheduler::new(&spec.scheduler, queues_per_port)
             .map_err(|error| Failure::refused(format!("scheduler: {error}")))?,
         profile: scenario.profile,
-        // The simulator seeds its first switch in this way.
+        // The simulator derives the seed of its first switch with this formula, too.
         seed: mix(scenario.seed ^ mix(1)),
         hardware: spec.hardware.switch,
         lossless: spec.lossless(),

@@ -2,11 +2,11 @@
 //! events.
 //!
 //! This module alone has `unsafe`, for two reasons: symbols without mangling, and pointers from C.
-//! Every pointer is checked for null. The header states the rest: a pointer that is not null points
-//! to a valid value, and one thread at a time uses a switch.
+//! Every pointer is checked for null. The header states what the caller must guarantee: a pointer
+//! that is not null points to a valid value, and one thread at a time uses a switch.
 //!
-//! Callbacks run after the last use of a reference to the switch, so they may call this library
-//! with the same switch, or free it.
+//! Callbacks run after the last use of a reference to the switch, so callbacks may use or free the
+//! switch.
 #![allow(unsafe_code)]
 
 use crate::abi::{ABI, Callback, Code, Config, Departure, Packet, Param, REASONS, Verdict};

@@ -80,7 +80,7 @@ struct EgressPort {
 ///
 /// If several events are at one instant, completed transmissions come first, in the order of their
 /// starts. The arrival is next, and timers of the policy are last. With `tie_order = "insertion"`
-/// the simulator uses this order, so it gives equal verdicts for a replayed record.
+/// the simulator uses this order, so the simulator gives equal verdicts for a replayed record.
 pub struct Driver {
     core: Core,
     ports: Vec<EgressPort>,

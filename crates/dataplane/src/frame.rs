@@ -88,7 +88,7 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     Ok(Headers { to, from, code_point, tag_priority, packet })
 }
 
-/// Size of a VLAN tag (bytes): its type, then priority and number (IEEE 802.1Q).
+/// Size of a VLAN tag (bytes), which has a type, a priority and a number (IEEE 802.1Q).
 pub const TAG_BYTES: usize = 4;
 
 fn is_tag(kind: u16) -> bool {

@@ -130,8 +130,8 @@ impl RecordWriter {
     fn try_write(&mut self, row: &Recorded) -> io::Result<()> {
         self.line.clear();
         row::write(&mut self.line, row, &self.names)?;
-        // Each line is written in one call. If the buffer has no room for the line, it first writes
-        // its content to the file.
+        // Each line is written in one call. If the writer's buffer has no room for the line, the
+        // content of the buffer is first written to the file.
         self.out.write_all(&self.line)?;
         self.packets += 1;
         Ok(())

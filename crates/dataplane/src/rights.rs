@@ -9,11 +9,11 @@ use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 const NOBODY: u32 = 65_534;
 
 /// Gives up all capabilities of the calling thread, including those that a program could regain.
-/// The thread also loses the right to gain rights by starting a program. Threads started later
-/// inherit this state.
+/// The thread also loses the right to gain rights by starting a program. Threads started later have
+/// no capabilities, either.
 pub(crate) fn give_up() {
-    // The bounding set is cleared first, because this needs a capability. A thread without this
-    // capability has no others to give up.
+    // The bounding set is cleared first, because clearing this set needs a capability. A thread
+    // without this capability has no other capabilities to give up.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);
@@ -21,9 +21,9 @@ pub(crate) fn give_up() {
     let _ = nix::sys::prctl::set_no_new_privs();
 }
 
-/// Changes the user of a process that is root's to the caller of sudo(8), or to `nobody`. Then
-/// gives up all capabilities. The process must have only one thread: other threads would keep
-/// their capabilities.
+/// Changes the user of a process that root started to the caller of sudo(8), or to `nobody`.
+/// Afterwards, the process gives up all capabilities. The process must have only one thread: other
+/// threads would keep their capabilities.
 ///
 /// # Errors
 /// If the user cannot be changed. In a user namespace without other users, root has only the rights

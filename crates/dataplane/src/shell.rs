@@ -48,8 +48,9 @@ pub struct RunOptions<'a> {
     pub keep_awake: bool,
     /// Loopback address of the server that shows counters to Prometheus.
     pub metrics: Option<SocketAddr>,
-    /// Whether the whole process permanently changes from root to another user. The process must
-    /// then have one thread. Otherwise only the calling thread gives up its capabilities.
+    /// Whether the whole process permanently changes from root to another user. A process that
+    /// changes its user must have one thread. Without the change, only the calling thread gives up
+    /// its capabilities.
     pub change_user: bool,
     /// Function that receives a message at each state change of an interface.
     pub tell: Option<fn(&str)>,
@@ -104,8 +105,8 @@ pub struct Opened<'a> {
 }
 
 /// Opens the interfaces of `file`, which now begin to queue frames. Gives up rights as described at
-/// [`RunOptions::change_user`]: capabilities of all sets, and the right to gain new ones. Threads
-/// that are started later have no capabilities either.
+/// [`RunOptions::change_user`]: capabilities of all sets, and the right to gain new capabilities.
+/// Threads that are started later have no capabilities, either.
 ///
 /// # Errors
 /// [`ShellError`] if an interface cannot be opened, or rights cannot be given up.

@@ -121,7 +121,7 @@ impl Bench {
         matches!(self.switch.handle_arrival(self.now, &packet, &mut self.meter), Admission::Stored { .. })
     }
 
-    /// Whether the switch pauses this priority of the sender behind a port.
+    /// Whether the switch pauses the priority `priority` of the sender at a port.
     #[must_use]
     pub fn is_paused(&self, port: u16, priority: u8) -> bool {
         self.meter.is_paused(ingress(port, priority))

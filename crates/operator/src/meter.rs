@@ -1,4 +1,4 @@
-//! Counters and watermarks of the simulated chip, as a tester reads them from a real one.
+//! Counters and watermarks of the simulated chip, as a tester reads such values from a real chip.
 
 use crate::model::{Model, PRIORITIES};
 use bufferlab_core::{Buffer, IngressId, Observer, QueueId, SwitchEvent};

@@ -62,7 +62,7 @@ impl Network {
         (0..times).flat_map(move |_| &model.ports[..number])
     }
 
-    /// Largest number of links that a packet crosses, divided by this number in a star.
+    /// Largest number of links that a packet crosses, as a multiple of the links in a star.
     pub(crate) const fn ways(self) -> f64 {
         match self {
             Self::Star => 1.0,

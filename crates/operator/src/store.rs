@@ -257,8 +257,9 @@ impl Store {
             .map_err(|error| Trouble::Nonsense(format!("an invalid answer: {error}")))
     }
 
-    /// Asks a question. The server may have closed the connection meanwhile. After a break, the
-    /// question is repeated over a new connection. All questions of this module may be asked twice.
+    /// Sends a command to the database and returns the answer. The server may have closed an idle
+    /// connection. If so, the command is repeated over a new connection. All commands of this
+    /// module may be repeated.
     fn ask(&mut self, database: Database, command: &Cmd) -> Result<Value, StoreError> {
         let mut attempts = 0;
         loop {

@@ -153,7 +153,7 @@ struct PythonControl {
     instance: Option<Instance>,
     /// The congestion window that the Python instance reads and changes.
     shown: Option<Py<PlainWindow>>,
-    /// Whether a control of this transport has failed; then no control is called.
+    /// Whether a control of this transport has failed. After a failure, no control is called.
     silenced: Arc<AtomicBool>,
     failure: Option<ControlFailure>,
 }
@@ -197,7 +197,7 @@ impl PythonControl {
     #[cold]
     fn fail(&mut self, py: Python<'_>, now: Time, hook: &'static str, trouble: Trouble) {
         let (what, cause) = trouble.in_short(py);
-        // Of the failures of a transport, only the first is reported.
+        // Only the first failure of a transport's controls is reported.
         if !self.silenced.swap(true, Ordering::Relaxed) {
             self.failure = Some(ControlFailure { now, hook, what, cause });
         }

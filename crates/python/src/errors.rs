@@ -1,6 +1,5 @@
 //! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`. The exception
-//! classes are defined in Python, so users can read their documentation, subclass them and pickle
-//! them.
+//! classes are defined in Python, so users can document, subclass and pickle these classes.
 
 use crate::custom::Raised;
 use crate::words;

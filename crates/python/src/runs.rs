@@ -97,7 +97,7 @@ impl Relay {
 impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
-        // The phase after the arrivals has an unknown length. It is usually short, so this phase
+        // The phase after the arrivals has an unknown length. This phase is usually short, so it
         // counts as the last percent of the run.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }

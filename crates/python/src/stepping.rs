@@ -137,8 +137,9 @@ impl Stepper {
         })
     }
 
-    /// A row per queue of a switch, of seven u64: bytes stored, threshold (2⁶⁴ − 1: none), packets
-    /// that arrived, were dropped, evicted, marked, and departed.
+    /// A row per queue of a switch, of seven u64: stored bytes, threshold (2⁶⁴ − 1 means no
+    /// threshold), and numbers of packets that arrived, were dropped, evicted, marked, and
+    /// departed.
     fn queues<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
         let rows = self.view(py, |simulation| {
             let row = |queue: bufferlab_sim::QueueView| {
@@ -227,7 +228,8 @@ impl Stepper {
         Ok(Self { run: Mutex::new(Some(run)) })
     }
 
-    /// Runs to the end and writes the folder of the job. Then the run is gone.
+    /// Runs the simulation to its end and writes the folder of the job. Afterwards, the run no
+    /// longer exists.
     fn finish(&self, py: Python<'_>, planned: PlainJob<'_>) -> PyResult<()> {
         let job = job(planned);
         let mut interruption = None;

@@ -86,7 +86,8 @@ impl AblationRow {
         self.share.parse().ok()
     }
 
-    /// Whether the change explains less than [`SHARE_MIN`]; the page then gives only its name.
+    /// Whether the change explains less than [`SHARE_MIN`]; the page gives only the name of such a
+    /// change.
     fn is_small(&self) -> bool {
         let is_change = !self.changes.is_empty() && self.changes != EVERYTHING;
         is_change && self.part().is_some_and(|part| part.abs() < SHARE_MIN)

@@ -1,11 +1,11 @@
-//! Fingerprints of recorded verdicts. They show whether a record still belongs to the current
-//! experiment, scenarios and engine.
+//! Fingerprints of recorded verdicts. A fingerprint shows whether a record still belongs to the
+//! current experiment, scenarios and engine.
 //!
 //! A fingerprint covers the judged condition, and the metrics and resolved scenarios that the
-//! condition reads. It also covers the versions of the engine's rules that these scenarios use
-//! (`claims/behaviours.csv`). The version of a rule changes only if results change, so
-//! refactoring keeps every fingerprint. A fingerprint ignores the seed, names and texts, because
-//! they change no number.
+//! condition reads. A fingerprint also covers the versions of the engine's rules that these
+//! scenarios use (`claims/behaviours.csv`). The version of a rule changes only if results change,
+//! so refactoring keeps every fingerprint. A fingerprint ignores the seed, names and texts, because
+//! seed, names and texts change no number.
 
 use crate::ledger::rank;
 use crate::table::{Cells, CsvRow, rows};

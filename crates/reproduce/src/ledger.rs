@@ -61,8 +61,8 @@ pub struct LedgerRow {
     pub test: Option<TestEvidence>,
     /// Recorded verdicts, one per scale and profile, in order of precedence.
     pub records: Vec<Record>,
-    /// Result of the statement with real packets. Pages show it beside the verdict, which it never
-    /// changes.
+    /// Result of the statement with real packets. Pages show this result beside the verdict, which
+    /// the result never changes.
     pub real: Option<RealRecord>,
     /// Reason for a statement that does not hold here, if known.
     pub reason: Option<Reason>,
@@ -93,8 +93,8 @@ impl LedgerRow {
         self.reason.as_ref().filter(|_| self.evidence().verdict().needs_reason())
     }
 
-    /// Returns the records that do not decide the verdict. Pages show them beside
-    /// the deciding record.
+    /// Returns the records that do not decide the verdict. Pages show these records beside the
+    /// deciding record.
     pub fn beside(&self) -> impl Iterator<Item = &Record> {
         let speaks = matches!(self.evidence(), Evidence::Runs(_));
         self.records.iter().skip(usize::from(speaks))
@@ -202,8 +202,9 @@ impl Ledger {
     /// Converts the ledger into the ledger of a study: adds the statements of `experiments` that
     /// are not from the papers.
     ///
-    /// If no experiment judges a statement of the papers, the papers' statements are removed. The
-    /// ledger then belongs to the study alone, and is empty if the study makes no statements.
+    /// If no experiment judges a statement of the papers, the papers' statements are removed. After
+    /// the removal, the ledger has only the study's statements, and is empty if the study makes no
+    /// statements.
     #[must_use]
     pub fn with_study(mut self, experiments: &[Experiment]) -> Self {
         let known: BTreeSet<String> = self.rows.iter().map(|row| row.claim.id.clone()).collect();

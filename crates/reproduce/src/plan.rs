@@ -160,8 +160,8 @@ impl Plan {
         self.load_with(point, None)
     }
 
-    /// Loads the scenario of a run. If the caller knows the seed in the scenario file and passes
-    /// it, the file is read only once.
+    /// Loads the scenario of a run. If the caller passes the seed of the scenario file, this file
+    /// is read only once.
     fn load_with(&self, point: &Point, own_seed: Option<u64>) -> Result<Loaded, RunFailure> {
         let (runs, size) = self.sized();
         let variant = &runs.variants[point.variant];
@@ -180,7 +180,7 @@ impl Plan {
             overrides.extend(axis.values[place].set.iter().cloned());
         }
         overrides.extend(variant.set.iter().cloned());
-        // Apply the reading after the variants, because it affects all of them.
+        // Apply the reading after the variants, because the reading affects all variants.
         if let Some(reading) = reading {
             overrides.extend(variant.artifact.iter().chain(&reading.set).cloned());
         }

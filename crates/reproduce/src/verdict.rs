@@ -4,9 +4,9 @@
 //! ([`crate::judge()`]). Estimate and interval decide, see [`Verdict::meaning`]. Every rule covers
 //! two cases: an interval that crosses an edge of the band decides nothing.
 //!
-//! Suppose that the band of a claim ("better") begins at an effect of zero. Then a tenth of the
-//! paper's effect is the border between NULL and INCONCLUSIVE. Without a number from the paper,
-//! only an effect of exactly zero is NULL.
+//! Suppose that the band of a claim ("better") begins at an effect of zero. In this case, a tenth
+//! of the paper's effect is the border between NULL and INCONCLUSIVE. Without a number from the
+//! paper, only an effect of exactly zero is NULL.
 //!
 //! The worst verdict of a statement's conditions counts. A single seed gives no interval: the
 //! estimate alone decides, and the row shows that there was one seed.

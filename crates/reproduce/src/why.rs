@@ -2,11 +2,11 @@
 //! is tried alone and with equal arrivals, then in pairs.
 //!
 //! The paper's reading of an experiment is the base. The second reading is split into single
-//! changes. They are the keys whose values `profile = "artifact"` changes (a policy's `filter`, a
-//! transport's recovery) and the entries of the experiment's `[artifact.set]`. A caller can give
-//! other keys. Each change is applied alone to all variants, and the statement is judged again. If
-//! no single change explains half of the difference between the readings, the four changes with the
-//! largest effects are tried in pairs.
+//! changes. Changes are the keys whose values `profile = "artifact"` changes (a policy's `filter`,
+//! a transport's recovery) and the entries of the experiment's `[artifact.set]`. A caller can give
+//! other keys instead. Each change is applied alone to all variants, and the statement is judged
+//! again. If no single change explains half of the difference between the readings, the four
+//! changes with the largest effects are tried in pairs.
 
 use crate::ablations::{KeyQuote, quote_of};
 use crate::plan::check_runs;

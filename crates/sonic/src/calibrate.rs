@@ -161,8 +161,8 @@ impl Reached {
     /// alpha does not fit. The more orders of filling are tried, the likelier one fits by chance.
     fn evidence(&self, alpha: f64, shared: u64, packet: u64) -> f64 {
         let (own, packet) = (self.own as f64, packet as f64);
-        // Before its last packet the member was below the limit, which was higher then. Chips
-        // round a limit down to whole cells.
+        // Before its last packet, the member was below the limit, which was higher before this
+        // packet. Chips round a limit down to whole cells.
         let (below, above) = (packet * (1.0 + alpha) + 1.0, packet);
         let fits = |used: f64| {
             let limit = alpha * (shared as f64 - used).max(0.0);
@@ -257,8 +257,9 @@ pub fn calibrate(
     })
 }
 
-/// Estimates each profile. Profiles of a pool with equal configured alphas support each other: a
-/// reading alone cannot tell the last member that filled from an earlier one with half its alpha.
+/// Estimates each profile. Profiles of a pool with equal configured alphas support each other: one
+/// reading does not distinguish the last member that filled from an earlier member with half the
+/// alpha.
 fn estimates(gathered: Vec<Gathered>) -> Vec<ProfileEstimate> {
     let evidence: Vec<Vec<f64>> = gathered.iter().map(Gathered::evidence).collect();
     let alike =

@@ -334,9 +334,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// Way in which the switch computes lossless profiles, if the device entry names it. Otherwise
-    /// it is dynamic in two cases: a group asks for a computed profile, or the parameters of the
-    /// dynamic model are set without rows.
+    /// Way in which the switch computes lossless profiles, if the device entry names this way.
+    /// Without a name, the way is dynamic in two cases: a group asks for a computed profile, or the
+    /// parameters of the dynamic model are set without rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {
@@ -357,7 +357,7 @@ impl Config {
         qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
     }
 
-    /// Whether the files describe a whole switch: its model, ports, buffers and QoS. Then no other
+    /// Whether the files describe a whole switch: model, ports, buffers and QoS. If so, no other
     /// file has a table of the switch.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -370,7 +370,7 @@ impl Config {
 
     /// Whether missing entries of a table are missing on the switch. Otherwise the table may be in
     /// a file that the caller did not give. Many switches have no profile lists of ports, even if
-    /// their configuration is whole.
+    /// the configuration is complete.
     #[must_use]
     pub fn has_table(&self, name: &str) -> bool {
         self.tables.contains(name) || (!name.ends_with("_PROFILE_LIST") && self.is_whole())

@@ -58,8 +58,8 @@ impl RawTables {
         Ok(())
     }
 
-    /// Adds an entry of a table. If several files have the entry, it gets the fields of all these
-    /// files. If two files differ in a field, the recorded problem names the two files.
+    /// Adds an entry of a table. If several files have the entry, the entry gets the fields of all
+    /// these files. If two files differ in a field, the recorded problem names the two files.
     pub(crate) fn add(
         &mut self,
         table: &str,

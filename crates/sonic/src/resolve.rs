@@ -88,8 +88,8 @@ impl Config {
         self.pools.get_key_value(name).map(|(name, pool)| (name.as_str(), pool))
     }
 
-    /// Whether groups share headroom. Then a pool has the size of the shared headroom, or the
-    /// configuration has an over-subscription ratio.
+    /// Whether groups share headroom: a pool has a size of shared headroom, or the configuration
+    /// has an over-subscription ratio.
     #[must_use]
     pub fn shared_headroom(&self) -> bool {
         let shared = self.pools.values().any(|pool| pool.xoff.as_ref().is_some_and(|xoff| xoff.value > 0));

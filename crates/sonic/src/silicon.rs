@@ -57,11 +57,12 @@ impl ChipChoice {
         *self != Self::default()
     }
 
-    /// The chip of a configuration. A cell by hand serves a switch that is not in the list: then
-    /// memory without `slices` is one part.
+    /// The chip of a configuration. For a switch that is not in the list, the user can give the
+    /// size of a cell. Without `slices`, the memory of such a switch is one part.
     ///
     /// # Errors
-    /// Returns the errors of [`chip_for`]. Also fails for a cell or slices of 0 or beyond any chip.
+    /// Returns the errors of [`chip_for`]. Also fails if the size of a cell or the number of slices
+    /// is 0, or larger than on any chip.
     pub fn resolve(&self, config: &Config) -> Result<&'static Chip, PredictError> {
         let name = self.name.as_deref();
         if self.cell.is_none() && self.slices.is_none() {

@@ -98,7 +98,8 @@ fn may_unshare() -> bool {
     in_namespaces(&["true"])
 }
 
-/// Whether this user's commands may have the switch's real-time priority, in namespaces if needed.
+/// Whether commands of this user may run with the switch's real-time priority, in namespaces if
+/// needed.
 fn may_be_real_time() -> bool {
     in_namespaces(&["chrt", "--fifo", "50", "true"])
 }

@@ -13,8 +13,8 @@ pub struct FlowOutcome {
     pub started: Time,
     /// Arrival time of the flow's last byte; `None` if the run ended first.
     pub completed: Option<Time>,
-    /// Flow number at the switch, by addresses and ports.
-    /// All messages of a connection have one number.
+    /// Number of the flow at the switch, a hash of addresses and ports. All messages of a
+    /// connection have one number.
     pub hash: u32,
 }
 

@@ -11,7 +11,7 @@ use std::process::Command;
 /// Version of cargo-mutants that this task installs.
 const VERSION: &str = "27.1.0";
 
-/// Skipped tests of whole programs and documents: they detect no mutant that other tests miss.
+/// Skipped tests of whole programs and documents, which detect no mutant that other tests miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
 /// Exhaustive tests of short scripts. These tests detect more mutants, but take longer than all
 /// other tests together. So these tests run only on surviving mutants.

@@ -1,4 +1,4 @@
-//! Tests of the C border: wrong arguments, panics, callbacks that call back, pauses.
+//! Tests of calls from C: wrong arguments, panics, callbacks that call back, pauses.
 // Calls of the exported functions, with the arguments that C would pass.
 #![allow(unsafe_code, clippy::multiple_unsafe_ops_per_block)]
 

@@ -58,7 +58,8 @@ fn in_ns3_dynamic_thresholds_keep_their_limit_to_the_byte_and_five_policies_empt
     let _ = stdout(&build.output().expect("sh starts"));
 
     // Seven bursts of full packets to one port. A packet of 1,440 B is stored while the port holds
-    // at most 65,706 B, since q + 1,440 <= (200,000 - q) / 2: 45 packets, then one more.
+    // at most 65,706 B, since q + 1,440 <= (200,000 - q) / 2. So the port stores 45 packets and one
+    // more.
     let mut flows = "src,dst,size_bytes,start_ns,class\n".to_owned();
     for host in 1..8 {
         let _ = writeln!(flows, "h{host},h0,42000,{},query", 137 * host);

@@ -22,7 +22,7 @@ pub(crate) fn skip(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
-/// Whether this program runs; if not, says that `test` is skipped.
+/// Whether the program `program` can run; otherwise prints that `test` is skipped.
 pub(crate) fn has(program: &str, test: &str) -> bool {
     let runs = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !runs {

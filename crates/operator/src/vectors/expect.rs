@@ -158,7 +158,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// Pause point of a lone group with this alpha and shared memory.
+    /// Pause point of a lone group with alpha `2^exponent` and the shared memory `shared`.
     fn pause(&self, exponent: i8, shared: f64) -> f64 {
         let alpha = 2f64.powi(i32::from(exponent));
         self.minimum + alpha * shared / (1.0 + alpha)

@@ -5,7 +5,7 @@ use crate::OperatorError;
 use bufferlab_units::printable;
 use std::collections::BTreeMap;
 
-/// Size of the largest qualification file (bytes); the public ones have up to 0.5 MB.
+/// Size of the largest qualification file (bytes); public qualification files have up to 0.5 MB.
 const BYTES_MAX: usize = 8 << 20;
 /// Depth of the most deeply nested map that the reader accepts.
 const DEPTH_MAX: usize = 16;

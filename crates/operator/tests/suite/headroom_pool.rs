@@ -1,11 +1,11 @@
 //! The headroom-pool probing of sonic-mgmt's framework ends with the size of the pool.
 //!
-//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and
-//! a drop point, each found in four phases, then `persist`. A flow that finds at most `step`
-//! packets of headroom ends the search. The drop point is the first packet beyond the headroom.
-//! So the framework counts one packet per group more than the pool has. The framework's last
-//! phase begins one packet above the lower end of the range. If this end is the point itself, the
-//! result is one packet late.
+//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and a
+//! drop point, each found in four phases, then `persist`. A flow that finds at most `step` packets
+//! of headroom ends the search. The drop point is the first packet beyond the headroom. So the
+//! framework counts one packet per group more than the pool has. The framework's last phase begins
+//! one packet above the lower end of the range. If the lower end is the threshold, the result is
+//! one packet too high.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};

@@ -42,7 +42,8 @@ impl Verdict {
         Ok(Self(core::Verdict::Drop(parse_reason(py, reason)?)))
     }
 
-    /// Evicts one stored packet from the "head" or "tail" of `queue`; then `admit` is called again.
+    /// Evicts one stored packet from the "head" or "tail" of `queue`; after the eviction, `admit`
+    /// is called again.
     #[staticmethod]
     #[pyo3(signature = (queue, end = "tail"))]
     fn evict(queue: &Bound<'_, PyAny>, end: &str) -> PyResult<Self> {

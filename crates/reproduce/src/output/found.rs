@@ -3,7 +3,8 @@
 use crate::{Judged, Standing};
 use bufferlab_report::{Sentence, SentenceKind};
 
-/// Largest number of statements that a finding quotes in full; it only counts the other statements.
+/// Largest number of statements that a finding quotes in full; a finding only counts the other
+/// statements.
 const QUOTED: usize = 3;
 
 /// Describes how many statements hold, fail or are undecided in an experiment's runs. The result is

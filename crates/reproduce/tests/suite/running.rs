@@ -131,7 +131,8 @@ fn registry(folder: &Path) -> Registry {
     let paper = folder.join("experiments/test");
     fs::create_dir_all(&paper).expect("writable");
     fs::write(paper.join("star.toml"), STAR).expect("writable");
-    // The scenario file is beside the experiment; the registry must not load it as an experiment.
+    // The scenario file is beside the experiment; the registry must not load the scenario as an
+    // experiment.
     fs::create_dir_all(folder.join("registry/test")).expect("writable");
     fs::write(
         folder.join("registry/test/star.toml"),
@@ -244,7 +245,8 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
         "{index}"
     );
     assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
-    // A verdict that a user removed from the table does not return from a folder that still has it.
+    // A verdict that a user removed from the table does not return from a folder that still has
+    // this verdict.
     let fewer = kept.replacen(&format!("{}\n", kept.lines().nth(1).expect("a row")), "", 1);
     fs::write(&table, &fewer).expect("writable");
     conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));

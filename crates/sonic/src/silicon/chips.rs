@@ -43,7 +43,7 @@ pub struct Chip {
 }
 
 impl Chip {
-    /// Whether this is a chip family. The family of an unknown chip is one memory that counts
+    /// Whether the chip family is known. The entry for unknown chips is one memory that counts
     /// bytes.
     #[must_use]
     pub fn is_known(&self) -> bool {

@@ -3,9 +3,9 @@
 //!
 //! Source: Cumulus Linux User Guide, "Quality of Service" (5.x) and "Buffer and Queue Management"
 //! (4.x). A PFC buffer has `port_buffer_bytes`. PFC begins at `xoff_size` and ends `xon_delta`
-//! below it, so the headroom is the rest of the buffer. Rates are in kb/s; a bandwidth of 0 % is
-//! strict priority. Priorities map to the queues of their numbers unless `cos_egr_queue` changes a
-//! queue.
+//! below `xoff_size`, so the headroom is the buffer above `xoff_size`. Rates are in kb/s; a
+//! bandwidth of 0 % is strict priority. Priorities map to the queues of their numbers unless
+//! `cos_egr_queue` changes a queue.
 
 use super::{Import, speed};
 use crate::place::Weight;

@@ -6,7 +6,7 @@
 //! the priority of control packets. These packets are requests and acknowledgements.
 //!
 //! Memcached does not choose a congestion control. The server uses the control of its route to the
-//! client at the time at which it accepts the connection. The network's default cannot be used,
+//! client at the time when the server accepts the connection. The network's default cannot be used,
 //! because the default must be a control that the machine allows to every user.
 
 use super::{Running, start_in, wait_for};
