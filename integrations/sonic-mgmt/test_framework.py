@@ -27,7 +27,7 @@ from bufferlab_probe import (  # noqa: E402
 
 
 class Registry:
-    """The two calls of sonic-mgmt's ExecutorRegistry that matter here."""
+    """The two methods of sonic-mgmt's ExecutorRegistry that the tests use."""
 
     executors: dict = {}
 
@@ -118,7 +118,7 @@ def own_ptf_steps(chip: Chip) -> None:
 
 
 def framework(chip: Chip, folder: str) -> None:
-    """Runs PfcXoffProbing, IngressDropProbing and HeadroomPoolProbing of a checkout."""
+    """Runs PfcXoffProbing, IngressDropProbing and HeadroomPoolProbing of a sonic-mgmt checkout."""
     for name in ("sai_base_test", "ptf", "stream_manager"):
         sys.modules[name] = MagicMock()
     ptf = Ptf(chip)

@@ -199,7 +199,7 @@ class Scenario:
 
     @property
     def description(self) -> str:
-        """Purpose of the scenario."""
+        """Purpose of the scenario, as its file describes it."""
         return self._load().description
 
     @property
@@ -209,12 +209,12 @@ class Scenario:
 
     @property
     def duration_seconds(self) -> float:
-        """Duration in which traffic arrives (s)."""
+        """Duration in which the scenario's traffic arrives (s)."""
         return self._load().duration_seconds
 
     @property
     def policy(self) -> str:
-        """The policy of the first switch."""
+        """Name of the policy that the first switch has."""
         return self._load().policy
 
     @property

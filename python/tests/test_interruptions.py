@@ -82,7 +82,7 @@ if __name__ == "__main__":
 
 
 def children(pid: int) -> list[int]:
-    """The child processes of a process."""
+    """The numbers of the child processes of the process ``pid``."""
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout
     return [int(word) for word in listed.split()]
 

@@ -66,7 +66,7 @@ REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "Departure", "Hop", "Markabl
 """Classes that cannot be pickled: they run, show a moment of a run, or have a connection."""
 
 ABSTRACT = {"Executor", "Future"}
-"""Protocols, which users implement."""
+"""Protocols, which users implement and which are not pickled."""
 
 
 def public_classes() -> dict[str, type]:

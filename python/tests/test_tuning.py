@@ -1,4 +1,4 @@
-"""Tuning: results, repeatability and errors."""
+"""Tests of tuning: results, repeatability and errors."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ NOT_SHOWN = {
     "crates/reproduce/src/package.rs": ["# Data of the reproduction"],
     "crates/theory-check/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
 }
-"""Texts that are not hints of errors, by file."""
+"""Texts that are not hints of error messages, by source file."""
 
 OF_THE_COMMAND_LINE = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`bufferlab [a-z]")
 
