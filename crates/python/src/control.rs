@@ -75,8 +75,8 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// Creates the starter of a transport, which makes an instance per flow.
-/// Makes one instance immediately, so that invalid parameters fail when the scenario is read.
+/// Creates the starter of a transport, which makes an instance per flow. One instance of the class
+/// is made immediately, so that invalid parameters fail when the scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,

@@ -97,7 +97,7 @@ pub struct ProfileEstimate {
     pub shared: Interval,
     /// Shared memory of the pool in one slice that follows from the configuration (bytes).
     pub configured_shared: u64,
-    /// Reserve in use (bytes), from totals less shared memory and headroom.
+    /// Reserve in use (bytes): the total memory minus shared memory and headroom.
     pub reserve: Option<Interval>,
     /// Configured reserve of the profile (bytes).
     pub configured_reserve: u64,
@@ -113,7 +113,7 @@ pub struct Calibration {
     pub cell: u64,
     /// Estimates of the profiles that have readings.
     pub profiles: Vec<ProfileEstimate>,
-    /// Most of each pool (bytes): a lower bound of its size.
+    /// Peak memory of each pool (bytes): a lower bound of the pool's size.
     pub pools: BTreeMap<String, u64>,
     /// Configured values that the switch does not follow, in sentences.
     pub departures: Vec<String>,

@@ -22,7 +22,7 @@ fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + '
         for mut stream in listener.incoming().flatten() {
             let then = Arc::clone(&then);
             std::thread::spawn(move || -> std::io::Result<()> {
-                // If a client stops reading, its question has ended.
+                // If a client stops reading, its request has ended.
                 stream.set_write_timeout(Some(Duration::from_secs(20)))?;
                 question(&mut stream)?;
                 stream.write_all(b"+OK\r\n")?;

@@ -74,7 +74,7 @@ fn numbers(text: &str) -> Vec<u8> {
     list(text).into_iter().filter_map(|item| item.parse().ok()).filter(|number| *number < 64).collect()
 }
 
-/// Settings of the files with the keys that were read.
+/// Settings of the configuration files, and the keys that the reader has used.
 struct File<'i, 'a> {
     import: &'i mut Import<'a>,
     settings: Settings,

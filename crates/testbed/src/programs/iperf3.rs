@@ -125,8 +125,7 @@ impl Flow {
     ) -> Result<u32, TestbedError> {
         let control = kernel_name(&transport.congestion_control).to_owned();
         let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
-        // The program iperf3 accepts only whole seconds.
-        // For other durations, a signal ends the program's test.
+        // The program iperf3 accepts only whole seconds. For other durations, a signal ends iperf3.
         let seconds = left.as_secs_f64().ceil().max(1.0);
         self.ends = (seconds - left.as_secs_f64()).abs() < 0.1;
         let args = words(&format!(
