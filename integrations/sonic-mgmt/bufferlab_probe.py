@@ -47,10 +47,10 @@ class Chip:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", bufsize=1
         )
         self.requests = 0
-        """Number of requests that the chip answered."""
+        """Number of requests that the simulated chip answered."""
 
     def request(self, **request: Any) -> Mapping[str, Any]:
-        """Sends a request and returns the answer."""
+        """Sends a request to the chip's process and returns the answer."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -71,7 +71,7 @@ class Chip:
         return list(self.request(op="ports")["ports"])
 
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the process that simulates the chip."""
         if self._process.stdin is not None:
             # A process that has ended leaves its last request in the pipe.
             with contextlib.suppress(BrokenPipeError):
@@ -150,17 +150,17 @@ def _executor(chip: Chip, probe: str) -> Type[Any]:
 
 
 class BufferControl:
-    """The parts of sonic-mgmt's BufferOccupancyController that probes call themselves."""
+    """The methods of sonic-mgmt's BufferOccupancyController that probes call."""
 
     def __init__(self, chip: Chip) -> None:
         self._chip = chip
 
     def persist_buffer_occupancy(self, src_port_id: int, dst_port_id: int, count: int, **traffic_keys: int) -> None:
-        """Keeps a group filled until :meth:`Chip.request` with ``op="drain"``."""
+        """Keeps a priority group filled until :meth:`Chip.request` with ``op="drain"``."""
         self._chip.request(op="persist", src_port=src_port_id, dst_port=dst_port_id, value=count, pg=traffic_keys["pg"])
 
     def hold_buffer(self, port_ids: Sequence[int]) -> None:
-        """Does nothing: every check blocks its port."""
+        """Does nothing, because every check blocks its own port."""
 
     def drain_buffer(self, port_ids: Sequence[int], last_port: bool = False) -> None:
         """Does nothing: every check empties the chip, except for persistent groups."""
@@ -177,16 +177,16 @@ def install(chip: Chip, probe_folder: Optional[str] = None) -> None:
     from executor_registry import ExecutorRegistry  # type: ignore[import-not-found]
 
     for probe in PROBES:
-        # The registry imports this module before it looks for an executor.
+        # The executor registry imports this module before it looks for an executor.
         name = f"sim_{probe}_probing_executor"
         sys.modules[name] = types.ModuleType(name)
         ExecutorRegistry.register(probe, "sim")(_executor(chip, probe))
 
 
-# Positions in the list of sonic-mgmt's sai_thrift_read_port_counters.
+# Indices of counters in the list that sonic-mgmt's sai_thrift_read_port_counters returns.
 EGRESS_DROP, INGRESS_DROP, PFC_PRIO_0, TRANSMITTED_PKTS = 0, 1, 2, 11
 INGRESS_PORT_BUFFER_DROP, EGRESS_PORT_BUFFER_DROP = 12, 13
-# More packets than the memory has: the port sends all of them.
+# More packets than the memory stores, so that the port sends all stored packets.
 ALL_PACKETS = 10_000_000
 # Pauses that a paused chip repeats between two reads, as measured on Tomahawk 2.
 REPEATED_PAUSES = 220
@@ -215,17 +215,17 @@ class Ptf:
         return dst_port, traffic_keys.get("pg", traffic_keys.get("queue", 0))
 
     def tx_disable(self, client: Any, asic_type: str, port_ids: Sequence[int], **_: Any) -> None:
-        """Blocks ports: their packets stay in memory."""
+        """Blocks ports, so that their packets stay in the chip's memory."""
         self._held.update(port_ids)
 
     def tx_enable(self, client: Any, asic_type: str, port_ids: Sequence[int], last_port: bool = True, **_: Any) -> None:
-        """Opens ports: their packets leave."""
+        """Opens blocked ports, so that their packets leave the chip."""
         self._held.difference_update(port_ids)
         for port in port_ids:
             self._chip.request(op="release", dst_port=port, value=ALL_PACKETS)
 
     def send_packet(self, test: Any, port: int, packet: Tuple[int, int], count: int = 1) -> None:
-        """Sends packets into a port."""
+        """Sends packets that arrive at a port of the chip."""
         to, priority = packet
         self._chip.request(op="send", src_port=port, dst_port=to, value=count, pg=priority)
         if to not in self._held:
@@ -246,7 +246,7 @@ class Ptf:
         return counters, list(found["sent"])
 
     def read_pg_drop_counters(self, client: Any, port: int) -> List[int]:
-        """Packets from a port that were lost, by group."""
+        """Packets from a port that were lost, by priority group."""
         return list(self._chip.request(op="counters", port=port)["counters"]["group_drops"])
 
     def read_port_watermarks(self, client: Any, port: int) -> Tuple[List[int], List[int], List[int]]:

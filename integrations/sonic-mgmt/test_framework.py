@@ -27,7 +27,7 @@ from bufferlab_probe import (  # noqa: E402
 
 
 class Registry:
-    """The two calls of sonic-mgmt's ExecutorRegistry that matter here."""
+    """The two methods of sonic-mgmt's ExecutorRegistry that the tests use."""
 
     executors: dict = {}
 
@@ -118,7 +118,7 @@ def own_ptf_steps(chip: Chip) -> None:
 
 
 def framework(chip: Chip, folder: str) -> None:
-    """Runs PfcXoffProbing, IngressDropProbing and HeadroomPoolProbing of a checkout."""
+    """Runs PfcXoffProbing, IngressDropProbing and HeadroomPoolProbing of a sonic-mgmt checkout."""
     for name in ("sai_base_test", "ptf", "stream_manager"):
         sys.modules[name] = MagicMock()
     ptf = Ptf(chip)
@@ -150,7 +150,7 @@ def framework(chip: Chip, folder: str) -> None:
     pause = run("pfc_xoff_probing", "PfcXoffProbing", [(0, 1, 3)])
     loss = run("ingress_drop_probing", "IngressDropProbing", [(0, 1, 3)])
     assert loss.lower_bound > pause.lower_bound
-    # The physical executors, with the chip behind thrift and dataplane, find the same point.
+    # The physical executors reach the chip through thrift and dataplane, and find this point, too.
     controller = importlib.import_module("buffer_occupancy_controller").BufferOccupancyController
     control = controller(ptf.tx_disable, ptf.tx_enable, ptf, ptf.send_packet, None, None, "")
     again = run("pfc_xoff_probing", "PfcXoffProbing", [(0, 1, 3)], EXECUTOR_ENV="physical", buffer_ctrl=control)

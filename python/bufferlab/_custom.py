@@ -65,7 +65,7 @@ class Custom:
     """Base class of custom policies, congestion controls, marking rules and workloads."""
 
     name: ClassVar[str]
-    """Name of the class in scenarios."""
+    """Name of the custom class in scenarios."""
     title: ClassVar[str] = ""
     """Full name of the class in reports; by default the name of the class."""
     summary: ClassVar[str] = ""
@@ -74,17 +74,17 @@ class Custom:
     _kind: ClassVar[str] = ""
     """Kind of the custom class, such as "policy"."""
     _base: ClassVar[type[Custom]]
-    """Base class of all custom classes of the kind."""
+    """Base class of all custom classes of this kind, such as policies."""
     _example: ClassVar[str] = ""
     """An example of a name for a custom class of the kind."""
     _required: ClassVar[tuple[str, str]] = ("", "")
     """The method that a subclass must define, and its arguments."""
     _hooks: ClassVar[tuple[str, ...]] = ()
-    """The methods that a subclass may define."""
+    """Names of the methods that a subclass may define."""
 
     @classmethod
     def _enter(cls, title: str, summary: str, parameters: list[_PlainParameter], hooks: list[str]) -> None:
-        """Adds the class to the registry of its kind."""
+        """Adds the class to the registry of its kind, for example of policies."""
         raise NotImplementedError
 
 
@@ -277,7 +277,7 @@ def pack(loaded: Loaded) -> bytes | None:
 
 
 def unpack(packed: bytes | None) -> None:
-    """Unpickles and registers the classes from :func:`pack`."""
+    """Unpickles and registers the custom classes that :func:`pack` pickled."""
     if packed is not None:
         for own in pickle.loads(packed):
             register(own)

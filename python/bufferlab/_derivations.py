@@ -16,7 +16,7 @@ class Line:
     """One step of a calculator's derivation."""
 
     name: str
-    """The quantity that this step computes."""
+    """Name of the quantity that this step of the derivation computes."""
     formula: str
     """The formula of the step in words and symbols."""
     substituted: str
@@ -32,7 +32,7 @@ class Answer:
     """A final answer of a calculator."""
 
     name: str
-    """The quantity."""
+    """Name of the quantity that the answer gives."""
     value: float
     """The answer in its base unit (bytes, seconds, bits/s or no unit); infinite if unbounded."""
     text: str
@@ -54,7 +54,7 @@ class Check:
     bound: float
     """Tolerance for discretisation (base unit): a packet, a serialization time, a refresh."""
     holds: bool
-    """Whether the measured value agrees with the stated one."""
+    """Whether the measured value agrees with the calculator's value."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Verification:
     """
 
     checks: tuple[Check, ...]
-    """The compared quantities."""
+    """The comparisons of quantities with simulated packets."""
     left_out: tuple[str, ...]
-    """Answers without a check by packets, with the reason."""
+    """Answers that no simulation checks, each with the reason."""
     text: str
-    """The whole comparison as text."""
+    """The whole comparison with simulated packets, as text."""
 
     @property
     def holds(self) -> bool:
@@ -87,13 +87,13 @@ class Derivation:
     title: str
     """The question that the calculator answers."""
     lines: tuple[Line, ...]
-    """The steps."""
+    """The steps of the derivation, in order."""
     columns: tuple[str, ...]
     """Column headers of the derivation's table; empty without a table."""
     rows: tuple[tuple[str, ...], ...]
-    """Rows of the table."""
+    """Rows of the derivation's table."""
     answers: tuple[Answer, ...]
-    """The answers."""
+    """The final answers of the calculator."""
     notes: tuple[str, ...]
     """Conditions and limits of the answers."""
     text: str

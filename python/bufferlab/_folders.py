@@ -67,7 +67,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _size(folder: Path) -> int:
-    """Total size of all files below a folder (bytes)."""
+    """Size of all files below a folder together (bytes)."""
     return sum(path.stat().st_size for path in _files(folder))
 
 

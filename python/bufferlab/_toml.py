@@ -1,4 +1,4 @@
-"""Python values in the syntax of TOML."""
+"""Writes Python values in the syntax of TOML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Array(Protocol):
     """An array with a method ``tolist``, such as an array of NumPy or a column of pandas."""
 
     def tolist(self) -> Any:
-        """The elements of the array as a list."""
+        """Returns the array's elements as a list."""
 
 
 Value = Union[

@@ -42,7 +42,7 @@ def texts(variants: Sequence[VariantLike]) -> list[str]:
 
 
 def text_of(argument: str, variant: VariantLike) -> str:
-    """Converts one variant for the extension module."""
+    """Converts one variant of a comparison for the extension module."""
     if not isinstance(variant, str):
         return policy_name(argument, variant)
     variant = _arguments.text(argument, variant)

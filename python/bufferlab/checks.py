@@ -19,11 +19,11 @@ class Check:
     """A claim about a policy, and the result of checking the claim."""
 
     claim: str
-    """The claim in plain words."""
+    """The claim about the policy, in plain words."""
     scripts: int
-    """Number of scripts that the check tried."""
+    """Number of scripts of arrivals and departures that the check tried."""
     finding: Literal["holds", "fails", "not claimed"]
-    """Result of the check of the claim."""
+    """Result of checking the claim about the policy."""
     why: str
     """The violation of the claim, or the reason why the policy does not make the claim."""
     counterexample: str | None
@@ -39,16 +39,16 @@ class Conformance:
     checks: tuple[Check, ...]
     """The claims for all policies, then the golden vectors of the policy."""
     text: str
-    """The report of all checks as text."""
+    """The results of all checks of the policy, as text."""
 
     @property
     def holds(self) -> bool:
-        """Whether the policy satisfies every claim."""
+        """Whether the policy satisfies every claim of the suite."""
         return not self.failures
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """The claims that failed."""
+        """The checks whose claim failed."""
         return tuple(check for check in self.checks if check.finding == "fails")
 
     def raise_for_failures(self) -> None:

@@ -83,14 +83,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Caveat:
-    """A warning to check before you trust the numbers."""
+    """A warning about the numbers of a comparison, to check before you trust them."""
 
     id: str
     """Short name of the warning for programs, such as ``few-samples``."""
     message: str
-    """Description of the problem."""
+    """Description of the problem with the numbers."""
     advice: str
-    """Advice to the user about the problem."""
+    """Advice to the user about the problem with the numbers."""
 
 
 class Comparison:
@@ -122,11 +122,11 @@ class Comparison:
         order = [_arguments.text(f"policies[{place}]", name) for place, name in enumerate(order)]
         report = _bufferlab.report(self.folder, order, _write)
         self.policies: tuple[str, ...] = tuple(report[0])
-        """The compared policies in order, the baseline first."""
+        """Names of the compared policies, with the baseline first."""
         self.seeds: tuple[int, ...] = tuple(report[1])
-        """The seeds of all policies, ascending."""
+        """The seeds of the compared runs, ascending."""
         self.metrics: tuple[Metric, ...] = tuple(Metric(*plain) for plain, _ in report[2])
-        """The compared metrics, in the order of reports."""
+        """The compared metrics, in the order in which reports list metrics."""
         self.caveats: tuple[Caveat, ...] = tuple(Caveat(*plain) for plain in report[3])
         """Caveats of the comparison, the most serious first; read them before the numbers."""
         self.text: str = report[4]

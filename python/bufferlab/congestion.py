@@ -39,7 +39,7 @@ __all__ = ["Ack", "CongestionControl", "Hop", "Path", "Window", "custom_congesti
 
 @dataclass(frozen=True)
 class Path:
-    """The flow's transport and path, for its congestion control."""
+    """The transport and path of a flow, as its congestion control sees them."""
 
     line_rate_bps: int
     """Rate of the sender's link (bits per second)."""

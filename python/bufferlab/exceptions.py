@@ -65,7 +65,7 @@ class ArgumentError(BufferlabError, TypeError, ValueError):
         super().__init__(message, help)
         self.args = (message, help, argument)
         self.argument = argument
-        """Name of the wrong argument."""
+        """Name of the argument that is wrong."""
 
 
 class UnknownNameError(ArgumentError, KeyError):
@@ -86,7 +86,7 @@ class Problem:
     """A mistake in a scenario, or a warning to check before you trust its numbers."""
 
     message: str
-    """Description of the problem, without the key."""
+    """Description of the problem in the scenario, without the key."""
     key: str
     """The dotted key at fault (``switch.policy``, ``workload.0.load``); empty without a key."""
     file: str | None
@@ -97,7 +97,7 @@ class Problem:
     line: int | None
     """The line of the problem in :attr:`file`, from 1."""
     help: str | None
-    """Advice to the user, or ``None``."""
+    """Advice how to solve the problem, or ``None``."""
     unknown: str | None = None
     """The kind of the unknown name (``policy``); ``None`` for other problems."""
 
@@ -136,17 +136,17 @@ class ScenarioError(BufferlabError):
 
     @property
     def file(self) -> str | None:
-        """The file of the first problem."""
+        """The file in which the first problem is."""
         return self._first().file
 
     @property
     def line(self) -> int | None:
-        """The line of the first problem, from 1."""
+        """Number of the first problem's line, from 1."""
         return self._first().line
 
     @property
     def key(self) -> str:
-        """The dotted key of the first problem."""
+        """The dotted scenario key of the first problem."""
         return self._first().key
 
 
@@ -175,17 +175,17 @@ class PolicyError(RunError):
         super().__init__(message, help)
         self.args = (message, help, policy, switch, port, priority, time_ps, method, traceback)
         self.policy = policy
-        """Name of the failed policy."""
+        """Name of the policy that failed."""
         self.switch = switch
-        """Name of the switch with the policy."""
+        """Name of the switch whose policy failed."""
         self.port = port
         """Egress port of the queue in the call; ``None`` for a call without a queue."""
         self.priority = priority
         """Priority of the queue in the call; ``None`` for a call without a queue."""
         self.time_ps = time_ps
-        """Simulated time of the failure (ps)."""
+        """Simulated time at which the policy failed (ps)."""
         self.method = method
-        """Name of the policy's method that failed."""
+        """Name of the policy's method that raised the error."""
         self.traceback = traceback
         """Traceback as text, also from another process; empty without an exception
         of the policy."""
@@ -211,15 +211,15 @@ class MarkingError(RunError):
         super().__init__(message, help)
         self.args = (message, help, rule, switch, port, priority, time_ps, traceback)
         self.rule = rule
-        """Name of the failed marking rule."""
+        """Name of the marking rule that failed."""
         self.switch = switch
-        """Name of the switch with the marking rule."""
+        """Name of the switch whose marking rule failed."""
         self.port = port
-        """Egress port of the packet in the call."""
+        """Egress port of the packet in the failed call."""
         self.priority = priority
-        """Priority of the packet's queue."""
+        """Priority of the packet's queue in the failed call."""
         self.time_ps = time_ps
-        """Simulated time of the failure (ps)."""
+        """Simulated time at which the marking rule failed (ps)."""
         self.traceback = traceback
         """Traceback as text, also from another process; empty without an exception of the rule."""
 
@@ -245,17 +245,17 @@ class ControlError(RunError):
         super().__init__(message, help)
         self.args = (message, help, control, flow, src, dst, time_ps, method, traceback)
         self.control = control
-        """Name of the failed congestion control."""
+        """Name of the congestion control that failed."""
         self.flow = flow
         """Number of the flow, as in the table ``flows``."""
         self.src = src
-        """Name of the sending host."""
+        """Name of the host that sends the flow."""
         self.dst = dst
-        """Name of the receiving host."""
+        """Name of the host that receives the flow."""
         self.time_ps = time_ps
-        """Simulated time of the failure (ps)."""
+        """Simulated time at which the congestion control failed (ps)."""
         self.method = method
-        """Name of the control's method that failed."""
+        """Name of the congestion control's method that raised the error."""
         self.traceback = traceback
         """Traceback as text, also from another process; empty without an exception
         of the control."""
@@ -271,7 +271,7 @@ class WorkloadError(RunError):
         super().__init__(message, help)
         self.args = (message, help, workload, traceback)
         self.workload = workload
-        """Name of the failed workload."""
+        """Name of the workload that failed."""
         self.traceback = traceback
         """Traceback as text; empty without an exception of the workload."""
 
@@ -291,7 +291,7 @@ class SweepError(BufferlabError):
         super().__init__(f"{len(failed)} {'run' if len(failed) == 1 else 'runs'} failed:\n" + "\n".join(failed), help)
         self.args = (tuple(failed), None, help)
         self.failed = tuple(failed)
-        """The failed runs of the sweep, with the reason."""
+        """The failed runs of the sweep, each with the reason."""
         self.sweep = sweep
         """The sweep with its complete runs; ``None`` in a pickled error with too many results."""
 
@@ -308,11 +308,11 @@ class DomainError(BufferlabError, ValueError):
         super().__init__(f"{input} is {value:g}, expected {valid}")
         self.args = (input, value, valid)
         self.input = input
-        """Name of the calculator's argument."""
+        """Name of the calculator's argument that is wrong."""
         self.value = value
-        """Value of the argument in the base unit."""
+        """Value of the wrong argument, in its base unit."""
         self.valid = valid
-        """The valid values of the argument."""
+        """The values that the calculator's argument may have."""
 
 
 class ConfigurationError(BufferlabError):
@@ -328,4 +328,4 @@ class MissingExtraError(BufferlabError, ImportError):
 
 
 class BufferlabWarning(UserWarning):
-    """A warning to check before you trust the numbers."""
+    """A warning about a run's numbers, to check before you trust them."""

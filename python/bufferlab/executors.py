@@ -42,7 +42,7 @@ class Future(Protocol):
         """Waits for the result and returns it, or raises the call's exception."""
 
     def cancel(self) -> Any:
-        """Cancels the call, whose result is no longer needed."""
+        """Cancels the submitted call, whose result is no longer needed."""
 
     def add_done_callback(self, fn: Callable[[Any], Any]) -> Any:
         """Calls ``fn`` with the future when the result is available, in any thread."""
@@ -70,13 +70,13 @@ class Unit:
     """One run for a worker, with all inputs of the run."""
 
     scenario: str
-    """The resolved scenario as text."""
+    """The resolved scenario of the run, as text."""
     inputs: tuple[tuple[str, bytes], ...]
     """Names and contents of the files that the scenario refers to."""
     caveats: tuple[tuple[str, str, str], ...]
     """Caveats of the run's numbers: id, message, advice."""
     verify: bool
-    """Whether to check every identity after every event."""
+    """Whether to check every conservation identity after every event."""
     own: bytes | None
     """Pickled custom classes that the scenario names."""
     version: tuple[str, str | None]
@@ -489,4 +489,4 @@ class _Failed:
         raise self._error
 
     def cancel(self) -> None:
-        """Does nothing, because the call was never submitted."""
+        """Does nothing, because the executor never accepted the call."""

@@ -56,16 +56,16 @@ class Box:
         return f"Box({self.low.min()}, {self.high.max()}, {self.shape})"
 
     def seed(self, seed: int | None = None) -> None:
-        """Seeds :meth:`sample`."""
+        """Sets the seed of :meth:`sample`."""
         self._random = numpy_module().random.default_rng(seed)
 
     def sample(self) -> numpy.ndarray[Any, Any]:
-        """A random element."""
+        """Draws a random element of the box."""
         drawn: numpy.ndarray[Any, Any] = self._random.uniform(self.low, self.high).astype(self.dtype)
         return drawn
 
     def contains(self, value: Any) -> bool:
-        """Whether ``value`` is an element."""
+        """Whether ``value`` is an element of the box."""
         np = numpy_module()
         given = np.asarray(value)
         return given.shape == self.shape and bool(np.all((given >= self.low) & (given <= self.high)))
@@ -84,15 +84,15 @@ class Interval(NamedTuple):
     """Events at the switch between two actions, for a custom reward."""
 
     sent_bytes: int
-    """Bytes that the ports sent."""
+    """Bytes that the ports sent in the interval."""
     capacity_bytes: float
-    """Bytes that the ports could have sent."""
+    """Bytes that the ports could have sent in the interval."""
     arrived_packets: int
-    """Packets that arrived at the switch."""
+    """Packets that arrived at the switch in the interval."""
     lost_packets: int
-    """Packets that the switch refused or evicted."""
+    """Packets that the switch refused or evicted in the interval."""
     marked_packets: int
-    """Packets that the switch marked."""
+    """Packets that the switch marked in the interval."""
     occupancy_bytes: int
     """Bytes in the buffer at the end of the interval."""
 
@@ -215,7 +215,7 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         return simulation.finish()
 
     def render(self) -> None:
-        """Does nothing."""
+        """Does nothing, because the environment has no picture."""
 
     def close(self) -> None:
         """Frees the memory of the simulations."""
@@ -236,6 +236,6 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         return self._started[1]
 
     def _observation(self, seen: bytes) -> numpy.ndarray[Any, Any]:
-        """The observation, in memory that the agent may change."""
+        """Copies the observation to memory that the agent may change."""
         observed: numpy.ndarray[Any, Any] = self._np.frombuffer(bytearray(seen), dtype=self._np.float32)
         return observed

@@ -47,7 +47,7 @@ class MarkingRule(Custom):
     """Name (``kind``) of the rule in scenarios: lower-case letters and digits joined by ``_``."""
 
     switch: Switch
-    """The switch whose packets the rule marks."""
+    """The switch whose packets the marking rule marks."""
 
     def __init__(self, switch: Switch, **parameters: Any) -> None:
         self.switch = switch

@@ -61,7 +61,7 @@ class Switch:
     max_packet: int
     """Largest number of bytes that the buffer charges for a packet."""
     profile: Literal["paper", "artifact"]
-    """Reading of details that the policies' papers leave open."""
+    """Profile for details that the policies' papers leave open."""
     seed: int
     """Seed for a policy that draws random numbers."""
     lossless: tuple[bool, ...]
@@ -246,7 +246,7 @@ class Trial:
 
     @property
     def drops(self) -> int:
-        """Number of dropped arrivals."""
+        """Number of arrivals that the policy dropped."""
         return len(self.verdicts) - self.verdicts.count(0)
 
     def __repr__(self) -> str:

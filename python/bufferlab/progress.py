@@ -18,15 +18,15 @@ class Progress:
     """Progress of the runs that one call executes."""
 
     done: float
-    """Finished fraction of all work, 0 to 1."""
+    """Finished fraction of all runs together, 0 to 1."""
     complete: int
-    """Number of complete runs."""
+    """Number of runs that are complete."""
     runs: int
-    """Total number of runs."""
+    """Number of all runs that the call executes."""
     packet_hops: int
     """Packet-hops of all runs so far: packets that crossed a link, once per link."""
     elapsed_seconds: float
-    """Time since the start of the call (s)."""
+    """Time since the call started (s)."""
 
 
 ProgressOption = Union[bool, Callable[[Progress], object], None]

@@ -1,4 +1,4 @@
-"""The buffer policies that scenarios can name."""
+"""The buffer policies that scenario files can name."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["Parameter", "PolicyInfo", "policies", "policy_info"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a policy."""
+    """A parameter of a buffer policy."""
 
     name: str
-    """Key of the parameter in a scenario."""
+    """Key of the parameter in a scenario file."""
     default: str
-    """Default value in the syntax of scenarios."""
+    """Default value of the parameter, in the syntax of scenarios."""
     expected: str
     """Possible values of the parameter, in words."""
     doc: str
-    """Meaning of the parameter."""
+    """Meaning of the policy's parameter."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class PolicyInfo:
     name: str
     """Name of the policy in scenarios."""
     title: str
-    """Full name of the policy."""
+    """Full name of the policy in words."""
     summary: str
-    """The policy in one sentence."""
+    """Description of the policy in one sentence."""
     source: str
     """The paper or vendor document that defines the policy."""
     cost: str
-    """Work of the policy per decision."""
+    """Computing work that the policy needs per decision."""
     aliases: tuple[str, ...]
     """Other names of the policy that scenarios may use."""
     parameters: tuple[Parameter, ...]

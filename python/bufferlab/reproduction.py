@@ -19,14 +19,14 @@ __all__ = ["Experiment", "JudgedClaim", "Reproduction", "experiments", "reproduc
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table that can be reproduced."""
+    """A figure or table of a paper that can be reproduced."""
 
     name: str
     """Name of the experiment, such as ``abm/fig6``."""
     figure: str
     """Number of the figure or table in the paper."""
     title: str
-    """Subject of the figure or table."""
+    """Subject of the paper's figure or table."""
     claims: tuple[str, ...]
     """Ids of the paper's statements that the experiment judges."""
 
@@ -36,7 +36,7 @@ class JudgedClaim:
     """The verdict on a statement of a paper."""
 
     claim: str
-    """Id of the judged statement."""
+    """Id of the judged statement, such as ``ABM-F6c-1``."""
     verdict: str
     """``STRONG``, ``PASS``, ``CORRECTED``, ``OVERSHOOT``, ``PARTIAL``, ``INCONCLUSIVE``,
     ``NULL``, ``FAIL``, ``NOT-CHECKABLE``, ``NOT-RUN`` or ``VOID``."""
@@ -48,20 +48,20 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The result of a reproduced experiment."""
+    """The result of reproducing a paper's figure or table."""
 
     name: str
     """Name of the experiment, such as ``abm/fig6``."""
     figure: str
     """Number of the figure or table in the paper."""
     title: str
-    """Subject of the figure or table."""
+    """Subject of the paper's figure or table."""
     folder: Path
     """Folder with ``figure.html``, the charts of the panels and ``values.csv``."""
     verdicts: tuple[JudgedClaim, ...]
     """The verdicts on the statements that the experiment judges."""
     failures: tuple[str, ...]
-    """Failed runs of the experiment, with the reason."""
+    """Failed runs of the experiment, each with the reason."""
 
 
 _U32_MAX = (1 << 32) - 1

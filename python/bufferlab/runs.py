@@ -58,13 +58,13 @@ class Summary(Mapping[str, "float | None"]):
     def __init__(self, values: Mapping[str, float | None], metrics: tuple[Metric, ...], details: Any) -> None:
         self._values = dict(values)
         self.metrics = metrics
-        """Descriptions of the numbers, in the order of reports."""
+        """Descriptions of the summary's numbers, in the order of reports."""
         self.details: dict[str, Any] = details
         """All details of the run, nested: flows by group, queries, bursts, ports,
         occupancy, links."""
 
     def metric(self, id: str) -> Metric:
-        """The description of the number ``id``."""
+        """The description of the summary's number ``id``."""
         return metric_called("id", id, self.metrics)
 
     def __getitem__(self, id: str) -> float | None:
@@ -158,7 +158,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """The seed."""
+        """Seed of the run's random streams."""
         return int(self.manifest["seed"])
 
     @property
@@ -179,7 +179,7 @@ class Run:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the run's tables."""
+        """Names of the run's result tables."""
         return tuple(table["name"] for table in self.manifest["tables"])
 
     def table(self, name: TableName | str) -> Table:
@@ -204,12 +204,12 @@ class Run:
 
     @property
     def flows(self) -> Table:
-        """Table of flows, with one row per flow."""
+        """Result table with one row per flow."""
         return self.table("flows")
 
     @property
     def queries(self) -> Table:
-        """Table of queries, with one row per query."""
+        """Result table with one row per query."""
         return self.table("queries")
 
     @property
@@ -239,7 +239,7 @@ class Run:
 
     @property
     def probes(self) -> Table:
-        """Sampled internal values of the policy."""
+        """Sampled internal values of the policy, from its probes."""
         return self.table("probes")
 
     @property
@@ -339,7 +339,7 @@ def run(
 
 
 def warn(scenario: Scenario) -> None:
-    """Issues the warnings of a scenario as Python warnings."""
+    """Issues the warnings about a scenario as Python warnings."""
     for problem in scenario.warnings:
         warnings.warn(str(problem), BufferlabWarning, stacklevel=_outside())
 

@@ -199,7 +199,7 @@ class Scenario:
 
     @property
     def description(self) -> str:
-        """Purpose of the scenario."""
+        """Purpose of the scenario, as its file describes it."""
         return self._load().description
 
     @property
@@ -209,12 +209,12 @@ class Scenario:
 
     @property
     def duration_seconds(self) -> float:
-        """Duration in which traffic arrives (s)."""
+        """Duration in which the scenario's traffic arrives (s)."""
         return self._load().duration_seconds
 
     @property
     def policy(self) -> str:
-        """The policy of the first switch."""
+        """Name of the policy that the first switch has."""
         return self._load().policy
 
     @property
@@ -228,8 +228,8 @@ class Scenario:
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # The pickle names files by absolute path. It also contains their content,
-        # for a process that cannot find the files, and the custom classes.
+        # The pickle names files by absolute path. The pickle also contains the custom classes, and
+        # the content of the files for a process that cannot find them.
         packed, resolved = None, None
         try:
             loaded = self._load()

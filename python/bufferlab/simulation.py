@@ -49,20 +49,20 @@ def numpy_module() -> Any:
 
 @dataclass(frozen=True)
 class SwitchState:
-    """A switch at one moment of a simulation."""
+    """State of a switch at one moment of a simulation."""
 
     name: str
     """Name of the switch."""
     policy: str
-    """Name of the policy in charge."""
+    """Name of the policy that the switch has."""
     capacity: int
     """Size of the shared buffer (bytes)."""
     occupancy: int
-    """Bytes in the shared buffer."""
+    """Number of bytes in the shared buffer."""
     ports: int
-    """Number of ports."""
+    """Number of ports of the switch."""
     queues_per_port: int
-    """Number of queues of a port."""
+    """Number of queues that each port has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +70,19 @@ class Queues:
     """The queues of a switch at one moment: arrays of ports × queues per port."""
 
     occupancy: numpy.ndarray[Any, Any]
-    """Bytes in each queue."""
+    """Number of bytes in each queue."""
     threshold: numpy.ndarray[Any, Any]
     """Limit of the policy for each queue (bytes); NaN without a limit."""
     arrived: numpy.ndarray[Any, Any]
-    """Packets that have arrived."""
+    """Number of packets that arrived for each queue."""
     dropped: numpy.ndarray[Any, Any]
-    """Packets that the switch refused."""
+    """Number of packets that the switch refused, by queue."""
     evicted: numpy.ndarray[Any, Any]
-    """Packets that the switch stored and then removed."""
+    """Number of packets that the switch stored and then removed, by queue."""
     marked: numpy.ndarray[Any, Any]
-    """Packets that the switch marked."""
+    """Number of packets that the switch marked, by queue."""
     departed: numpy.ndarray[Any, Any]
-    """Packets that the switch sent."""
+    """Number of packets that the switch sent, by queue."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,21 +94,21 @@ class Flows:
     class_index: numpy.ndarray[Any, Any]
     """Index of the flow's class in :attr:`Simulation.classes`."""
     src: numpy.ndarray[Any, Any]
-    """Number of the sending host."""
+    """Number of the host that sends the flow."""
     dst: numpy.ndarray[Any, Any]
-    """Number of the receiving host."""
+    """Number of the host that receives the flow."""
     size: numpy.ndarray[Any, Any]
-    """Payload (bytes)."""
+    """Payload of the flow (bytes)."""
     start_ps: numpy.ndarray[Any, Any]
-    """Start of the flow (ps)."""
+    """Time at which the flow started (ps)."""
     delivered: numpy.ndarray[Any, Any]
-    """Payload that has arrived (bytes)."""
+    """Payload of the flow that has arrived (bytes)."""
     sent: numpy.ndarray[Any, Any]
-    """Segments sent, with retransmissions."""
+    """Number of segments that the flow sent, with retransmissions."""
     retransmitted: numpy.ndarray[Any, Any]
-    """Segments sent again."""
+    """Number of segments that the flow sent again."""
     timeouts: numpy.ndarray[Any, Any]
-    """Retransmission timeouts."""
+    """Number of the flow's retransmission timeouts."""
     window: numpy.ndarray[Any, Any]
     """Congestion window (segments); NaN for a flow without a window."""
     in_flight: numpy.ndarray[Any, Any]
@@ -163,7 +163,7 @@ class Simulation:
 
     @property
     def end(self) -> float:
-        """Latest end of the simulation (s)."""
+        """Latest time at which the simulation ends (s)."""
         return self._run.times()[1] / 1e12
 
     @property
@@ -173,7 +173,7 @@ class Simulation:
 
     @property
     def events(self) -> int:
-        """Number of events so far."""
+        """Number of events that the simulation has handled."""
         return self._run.counts()[0]
 
     @property
@@ -195,7 +195,7 @@ class Simulation:
 
     @property
     def switches(self) -> tuple[SwitchState, ...]:
-        """The switches now."""
+        """The current states of the switches."""
         return tuple(SwitchState(*plain) for plain in self._run.switches())
 
     def queues(self, switch: int | str = 0) -> Queues:
@@ -210,7 +210,7 @@ class Simulation:
         return Queues(columns[0], limits, *columns[2:])
 
     def flows(self) -> Flows:
-        """The live flows now, as NumPy arrays."""
+        """The flows that are live at the current time, as NumPy arrays."""
         np = numpy_module()
         whole, real = self._run.flows()
         rows = np.frombuffer(whole, dtype=np.uint64).reshape(-1, 10)

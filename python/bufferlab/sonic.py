@@ -59,13 +59,13 @@ class Finding:
     """A problem in a configuration, or a remark about it."""
 
     rule: str
-    """Number of the rule (``SB003``)."""
+    """Number of the lint rule (``SB003``)."""
     name: str
-    """Name of the rule."""
+    """Name of the lint rule."""
     severity: str
     """Severity of the finding: ``error``, ``warning`` or ``info``."""
     message: str
-    """Description of the problem, with numbers."""
+    """Description of the problem in the configuration, with numbers."""
     place: Mapping[str, Any]
     """Place of the problem: file, line, table, key and field."""
     suggestion: str
@@ -81,7 +81,7 @@ class Explanation:
     plain: Mapping[str, Any]
     """Memory of the chip, ports, and all limits for every class."""
     text: str
-    """The explanation as text."""
+    """The explanation of the configuration, as text."""
 
     def __str__(self) -> str:
         return self.text
@@ -109,7 +109,7 @@ class Prediction:
     plain: Mapping[str, Any]
     """Predictions for the shared buffer, priority groups, queues and headroom pools."""
     text: str
-    """The prediction as text."""
+    """The predicted thresholds of the chip, as text."""
 
     def __str__(self) -> str:
         return self.text
@@ -139,16 +139,16 @@ class Choice:
     """A buffer setting in a what-if comparison."""
 
     label: str
-    """Name of the choice in tables."""
+    """Name of the setting in tables."""
     meaning: str
-    """Meaning of the choice on the switch."""
+    """Meaning of the setting on the switch."""
     variant: str
-    """Text of the choice's variant for :func:`bufferlab.compare`."""
+    """Text of the setting's variant for :func:`bufferlab.compare`."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The recommended choice of buffer settings, from simulation runs."""
+    """The recommended buffer setting, from simulation runs."""
 
     choice: str
     """Label of the choice.
@@ -157,11 +157,11 @@ class Recommendation:
     The label is ``none`` if today's setting loses lossless packets and no other choice is safe.
     """
     reasons: tuple[str, ...]
-    """Reasons for the recommended choice."""
+    """Reasons why this setting is recommended."""
     caveats: tuple[str, ...]
     """Limits of the recommendation."""
     comparison: Comparison
-    """The comparison of all choices of settings."""
+    """The comparison of all buffer settings."""
     text: str
     """Table, recommendation and caveats as text."""
 
@@ -178,9 +178,9 @@ class WhatIf:
         self.scenario = plan.scenario()
         """The text of the scenario file, for `bufferlab run`."""
         self.choices = tuple(Choice(*plain) for plain in plan.choices())
-        """The choices of settings to compare, today's configuration first."""
+        """The buffer settings to compare, today's configuration first."""
         self.notes = tuple(plan.notes())
-        """Simplifications of the scenario against the real switch."""
+        """Simplifications of the scenario in comparison with the real switch."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         configuration, arguments = self._question
@@ -223,7 +223,7 @@ class WhatIf:
         self._plan.write(folder, how.replace)
         path = folder / "what-if.toml"
         with warnings.catch_warnings():
-            # The notes of the what-if already include the warnings of the scenario.
+            # The notes of the what-if analysis already include the warnings about the scenario.
             warnings.simplefilter("ignore", BufferlabWarning)
             comparison = compare(
                 Scenario.from_file(path),
@@ -288,11 +288,11 @@ class Probe:
         self.request(op="persist", **ports, value=_arguments.whole("count", count), pg=_arguments.whole("pg", pg, most=_U8_MAX))
 
     def drain(self) -> None:
-        """Empties the switch, including persistent packets."""
+        """Removes all packets from the switch, including persistent packets."""
         self.request(op="drain")
 
     def prepare(self, src_port: int, dst_port: int) -> None:
-        """Empties the switch, except for persistent packets."""
+        """Removes all packets from the switch, except for persistent packets."""
         self.request(op="prepare", **_ports(src_port, dst_port))
 
     def check(
@@ -324,7 +324,7 @@ class Probe:
 
 
 class Configuration:
-    """The configuration of one chip, from :func:`read`."""
+    """The SONiC configuration of one chip, from :func:`read`."""
 
     def __init__(
         self, plain: _bufferlab.SonicConfiguration, chip: str | None, source: tuple[list[tuple[str, bytes]], str] | None = None
@@ -333,7 +333,7 @@ class Configuration:
         self._source = source
         """The source files and the name of the chip; ``None`` for a running switch."""
         self.chip = chip
-        """Name of the chip family, if given."""
+        """Name of the chip family, if the user gives the name."""
         self.problems = tuple(plain.problems())
         """Parts of the configuration that the reader did not understand."""
 
@@ -480,7 +480,7 @@ class Configuration:
 
 
 PROBES = ("pfc_xoff", "pfc_xon", "ingress_drop", "egress_drop", "headroom_pool")
-"""Kinds of probes."""
+"""Kinds of events for which a probe looks."""
 
 TRAFFIC = ("rdma-tcp", "incast", "web-search", "storage")
 """Kinds of traffic of a what-if comparison."""
@@ -510,12 +510,12 @@ def _not_pickled(what: str, help: str) -> ArgumentError:
 
 
 def _ask_again(configuration: Configuration, arguments: dict[str, Any]) -> WhatIf:
-    """Restores a what-if comparison from a pickle."""
+    """Restores a what-if comparison that was pickled."""
     return configuration.what_if(**arguments)
 
 
 def _read_again(files: list[tuple[str, bytes]], name: str, chip: str | None) -> Configuration:
-    """Restores a configuration from a pickle."""
+    """Restores a SONiC configuration that was pickled."""
     found = dict(_bufferlab.sonic_read(files, None))
     return Configuration(found[name], chip, (files, name))
 
@@ -525,11 +525,11 @@ class TunedProfile:
     """A buffer profile whose alpha the tuner adapts to congestion."""
 
     name: str
-    """Name of the profile."""
+    """Name of the profile whose alpha is tuned."""
     configured: int
-    """Value of ``dynamic_th`` in the configuration."""
+    """Configured value of the profile's ``dynamic_th``."""
     applied: int
-    """Current value of ``dynamic_th`` on the switch."""
+    """Current value of the profile's ``dynamic_th`` on the switch."""
     bounds: tuple[int, int]
     """Lowest and highest ``dynamic_th`` that the tuner may set."""
     queues: int
@@ -609,7 +609,7 @@ class Tuner:
 
     @property
     def profiles(self) -> tuple[TunedProfile, ...]:
-        """The profiles that the tuner adapts."""
+        """The profiles whose alpha the tuner changes."""
         return tuple(TunedProfile(*plain) for plain in self._tuner.profiles())
 
     @property

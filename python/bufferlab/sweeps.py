@@ -49,7 +49,7 @@ class Sweep:
         self.folder = _arguments.path("folder", folder)
         """Folder with the runs of the sweep, ``sweep.csv`` and ``sweep.html``."""
         self.keys = _varied_keys(self.folder)
-        """The keys that the sweep varies."""
+        """The scenario keys that the sweep varies."""
         self.text = _arguments.text("text", text)
         """The headline metrics as text; empty if the sweep was opened from a folder."""
         self.kept = kept

@@ -36,7 +36,7 @@ class Table:
 
     def __init__(self, arrow: pa.Table, *, name: str = "table") -> None:
         self.arrow: pa.Table = _arguments.instance("arrow", arrow, pa.Table, "a pyarrow.Table")
-        """The table as a ``pyarrow.Table``."""
+        """The rows of the table as a ``pyarrow.Table``."""
         self.name = _arguments.text("name", name)
         """Name of the table, such as ``flows``."""
 
@@ -74,7 +74,7 @@ class Table:
         return {name: about.get(b"description", b"").decode() for name, about in fields}
 
     def to_arrow(self) -> pa.Table:
-        """The table as a ``pyarrow.Table``, without a copy."""
+        """The rows of the table as a ``pyarrow.Table``, without a copy."""
         return self.arrow
 
     def to_polars(self) -> polars.DataFrame:

@@ -42,7 +42,7 @@ __all__ += _calculators.__all__
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a figure."""
+    """An axis of a figure's chart."""
 
     title: str
     """Title of the axis with its unit."""
@@ -52,12 +52,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a figure."""
+    """A line of a figure's chart."""
 
     name: str
     """Name of the line in the legend."""
     x: tuple[float, ...]
-    """Horizontal coordinates."""
+    """Horizontal coordinates of the points."""
     y: tuple[float, ...]
     """Vertical coordinates of the points, one for every value of :attr:`x`."""
 
@@ -67,15 +67,15 @@ class Figure:
     """A panel of a paper's analytical figure, recomputed."""
 
     name: str
-    """Name of the panel."""
+    """Name of the figure's panel."""
     title: str
-    """Title of the panel."""
+    """Title of the figure's panel."""
     note: str
     """Assumptions and limits of the panel."""
     x: Axis
-    """Horizontal axis."""
+    """Horizontal axis of the panel."""
     y: Axis
-    """Vertical axis."""
+    """Vertical axis of the panel."""
     series: tuple[Series, ...]
     """Lines of the panel, in the order of the legend."""
 

@@ -53,9 +53,9 @@ class Real:
     """
 
     low: float
-    """Lowest value."""
+    """Lowest value that the search tries."""
     high: float
-    """Highest value."""
+    """Highest value that the search tries."""
     log: bool = False
     """Whether to search on a logarithmic scale, for parameters over orders of magnitude,
     such as α."""
@@ -63,7 +63,7 @@ class Real:
     """Unit of both bounds, if the key needs one: ``KB``, ``us``, ``Gb/s``."""
 
     def written(self, value: float) -> Value:
-        """Writes the value in the syntax of scenarios."""
+        """Writes a number of the search in the syntax of scenarios."""
         return f"{value!r} {self.unit}" if self.unit else value
 
 
@@ -76,18 +76,18 @@ class Whole:
     """
 
     low: int
-    """Lowest value."""
+    """Lowest value that the search tries."""
     high: int
-    """Highest value."""
+    """Highest value that the search tries."""
     step: int = 1
     """Difference between neighbouring values; not used on a logarithmic scale."""
     log: bool = False
     """Whether to search on a logarithmic scale."""
     unit: str = ""
-    """Unit of both bounds, if the key needs one."""
+    """Unit of the lowest and highest value, if the key needs a unit."""
 
     def written(self, value: int) -> Value:
-        """Writes the value in the syntax of scenarios."""
+        """Writes a number of the search in the syntax of scenarios."""
         return f"{value} {self.unit}" if self.unit else value
 
 
@@ -130,7 +130,7 @@ class Proposal:
     metrics: Mapping[str, tuple[float | None, ...]]
     """A value for every seed, by metric; ``None`` for a number that does not exist."""
     error: BufferlabError | None = None
-    """The error of a failed run, or ``None``."""
+    """The error of the proposal's failed run, or ``None``."""
     scenario: Scenario | None = field(default=None, repr=False, compare=False)
     """The scenario of the proposal, with the first seed."""
 
@@ -157,13 +157,13 @@ class Confirmation:
     unit: str
     """Unit of the compared metric."""
     seeds: tuple[int, ...]
-    """The new seeds of the comparison."""
+    """The seeds of the comparison, which the search did not use."""
     before: tuple[float, ...]
-    """Values of the unchanged scenario, by seed."""
+    """Values of the metric in the unchanged scenario, by seed."""
     after: tuple[float, ...]
-    """Values of the best proposal, by seed."""
+    """Values of the metric with the best proposal, by seed."""
     change: Estimate
-    """Estimate of the difference, after minus before."""
+    """Estimate of the metric's change by the best proposal."""
 
     def __str__(self) -> str:
         return (
@@ -173,7 +173,7 @@ class Confirmation:
 
 
 class Tuning:
-    """The result of a search."""
+    """The result of a search for scenario settings."""
 
     def __init__(
         self,
@@ -184,13 +184,13 @@ class Tuning:
         search: _Search,
     ) -> None:
         self.study = study
-        """The study of Optuna, for its plots and importances."""
+        """The study of Optuna, for plots and importances of the search."""
         self.objectives = objectives
-        """The objectives."""
+        """The metrics that the search optimises."""
         self.trials = trials
         """Every proposal of the search, in order."""
         self.baseline = baseline
-        """The result of the unchanged scenario."""
+        """The result of the unchanged scenario, without a proposal."""
         self._search = search
 
     @property
@@ -443,7 +443,7 @@ def tune(
 
 
 SEEDS_MAX = (1 << 32) - 1
-"""Maximum number of seeds per proposal."""
+"""Maximum number of seeds with which a proposal runs."""
 
 
 def _metrics(argument: str, given: Sequence[str]) -> list[str]:

@@ -41,16 +41,16 @@ __all__ = ["Flow", "Network", "Workload", "custom_workloads"]
 
 @dataclass(frozen=True)
 class Network:
-    """The properties of a network that a workload sees."""
+    """The properties of a network that a custom workload sees."""
 
     hosts: tuple[str, ...]
     """Names of the hosts; the number of a host is its index in this tuple."""
     host_rates_bps: tuple[int, ...]
     """Rate at which each host can send (bits per second)."""
     racks: tuple[tuple[int, ...], ...]
-    """Host numbers of every rack."""
+    """Numbers of the hosts in every rack."""
     switches: tuple[str, ...]
-    """Names of the switches."""
+    """Names of the network's switches."""
     buffers: tuple[int, ...]
     """Buffer size of each switch (bytes)."""
     duration_ps: int
@@ -74,7 +74,7 @@ class Workload(Custom):
     and digits joined by ``_``."""
 
     network: Network
-    """The network in which the workload runs."""
+    """The network in which the workload's hosts are."""
 
     def __init__(self, network: Network, **parameters: Any) -> None:
         self.network = network

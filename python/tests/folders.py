@@ -1,4 +1,4 @@
-"""Comparison of result folders."""
+"""Compares folders with the results of runs."""
 
 from __future__ import annotations
 

@@ -407,7 +407,7 @@ def attempt(call: Callable[..., Any], right: Mapping[str, Any], argument: str, w
     else:
         given[argument] = wrong
     found = call(*positional, **given)
-    # A scenario is read when it is first used.
+    # The file of a scenario is read when the scenario is first used.
     if isinstance(found, Scenario):
         found.check()
 

@@ -82,7 +82,7 @@ if __name__ == "__main__":
 
 
 def children(pid: int) -> list[int]:
-    """The child processes of a process."""
+    """The numbers of the child processes of the process ``pid``."""
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout
     return [int(word) for word in listed.split()]
 
@@ -110,7 +110,7 @@ def test_a_signal_to_the_caller_alone_ends_its_processes(tmp_path: Path) -> None
     process = subprocess.Popen(
         [sys.executable, tmp_path / "main.py", tmp_path / "sweep"], env=environment, stderr=subprocess.PIPE, text=True
     )
-    # Two workers each write a run to a temporary folder.
+    # Wait until each of two workers writes a run to a temporary folder.
     wait_for(lambda: len([path for path in (tmp_path / "temporary").rglob(".run.partial")]) == 2)
     workers = children(process.pid)
     started = time.monotonic()

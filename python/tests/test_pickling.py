@@ -66,7 +66,7 @@ REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "Departure", "Hop", "Markabl
 """Classes that cannot be pickled: they run, show a moment of a run, or have a connection."""
 
 ABSTRACT = {"Executor", "Future"}
-"""Protocols, which users implement."""
+"""Protocols, which users implement and which are not pickled."""
 
 
 def public_classes() -> dict[str, type]:
@@ -283,7 +283,7 @@ def test_a_run_of_another_process_can_be_read(star: Scenario) -> None:
         repeated = pool.submit(bufferlab.repeat, star, seeds=2).result()
         swept = pool.submit(bufferlab.sweep, star, {"switch.buffer": ["200 KB", "300 KB"]}).result()
         failed = pool.submit(bufferlab.sweep, star, {"switch.buffer": ["200 KB", "1 B"]}).exception()
-    # The process that made the runs has ended.
+    # The process that executed the runs has ended.
     assert there.flows == here.flows and there.summary == here.summary
     assert sorted(compared.runs()) == [("cs", 1), ("dt", 1)] and compared.run("dt", 1).flows == here.flows
     assert len(repeated.runs()) == 2
@@ -328,7 +328,7 @@ def test_what_is_too_large_to_travel_is_refused_when_it_is_pickled(star: Scenari
         with pytest.raises(ResultsError, match="at most 0 MiB") as caught:
             pickle.dumps(thing)
         assert "`out`" in caught.value.help
-    # The error can still be pickled.
+    # The error of the failed sweep can still be pickled.
     arrived = pickle.loads(pickle.dumps(failed.value))
     assert arrived.failed == failed.value.failed and arrived.sweep is None
 

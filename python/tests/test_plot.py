@@ -1,4 +1,4 @@
-"""Plots: the drawn values equal the measured values."""
+"""Tests of plots: the drawn values equal the measured values."""
 
 from __future__ import annotations
 

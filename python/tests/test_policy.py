@@ -467,8 +467,8 @@ def test_a_scenario_takes_its_custom_policy_along_to_another_process(
 def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
 
-    # Another process cannot import the class.
-    # Such a class is pickled by value, like classes of a notebook.
+    # Another process cannot import this policy's class. So the class is pickled by value, like
+    # classes of a notebook.
     @register
     class Local(Policy):
         name = "local"

@@ -1,4 +1,4 @@
-"""Single runs: tables, numbers, folders, interruptions."""
+"""Tests of single runs: tables, numbers, folders, interruptions."""
 
 from __future__ import annotations
 

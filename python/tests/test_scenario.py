@@ -1,4 +1,4 @@
-"""Scenarios: content, changes, and errors."""
+"""Tests of scenarios: content, changes, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests the scenarios in the package."""
+"""Tests of the scenarios that the package contains."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_wrong_arguments_are_named(star: Scenario) -> None:
 
 
 class Patient(Policy):
-    """Counts its packets, and loses every twentieth."""
+    """A policy that counts its packets, and drops every twentieth packet."""
 
     name = "patient"
 
@@ -118,7 +118,7 @@ class Patient(Policy):
 
 
 class Lonely(Patient):
-    """Cannot be copied."""
+    """A policy whose instances cannot be copied."""
 
     name = "lonely"
 

@@ -1,4 +1,4 @@
-"""SONiC configurations: results equal those of the command line."""
+"""Tests that results for SONiC configurations equal those of the command line."""
 
 from __future__ import annotations
 

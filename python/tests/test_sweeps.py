@@ -229,7 +229,7 @@ def test_a_process_that_is_killed_is_replaced(
     star: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "dying.py").write_text(DYING)
-    # New processes inherit the module search path.
+    # New processes inherit Python's module search path.
     monkeypatch.syspath_prepend(tmp_path)
     die_once = importlib.import_module("dying").die_once
     submit = executors._Processes.submit

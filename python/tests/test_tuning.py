@@ -1,4 +1,4 @@
-"""Tuning: results, repeatability and errors."""
+"""Tests of tuning: results, repeatability and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_search_finds_the_alpha_that_saves_an_incast(incast: Scenario) -> None
     found = tune(incast, space={"alpha": Real(0.25, 16, log=True)}, objective=QCT, trials=8, seeds=2)
     before, after = found.baseline.mean(QCT), found.best.mean(QCT)
     assert before is not None and after is not None
-    # No retransmission timeout of 10 ms remains.
+    # With the tuned alpha, no query waits for a retransmission timeout of 10 ms.
     assert before > 10 and after < 1
     alpha = found.best.values["alpha"]
     assert isinstance(alpha, float) and alpha > 1
@@ -96,7 +96,7 @@ def test_two_objectives_give_a_front_that_nobody_beats(incast: Scenario) -> None
 
 
 def test_a_proposal_that_cannot_run_is_reported_and_the_search_goes_on(incast: Scenario) -> None:
-    # The scenario refuses a limit above the buffer.
+    # The scenario refuses a limit above the size of the buffer.
     found = tune(
         incast,
         policy="smxq",

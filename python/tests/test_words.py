@@ -20,7 +20,8 @@ CRATES = (
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 NOT_SHOWN = {
-    # Python resolves classes in files itself, so the parser of variants never sees such text.
+    # Python resolves classes in files itself, so the parser of variants never receives a class in a
+    # file.
     "crates/scenario/src/variant.rs": ["this program runs no Python"],
     # Texts that are only on the page of limits.
     "crates/operator/src/limits.rs": ["`--redis` of `bufferlab sonic`"],
@@ -34,7 +35,7 @@ NOT_SHOWN = {
     "crates/reproduce/src/package.rs": ["# Data of the reproduction"],
     "crates/theory-check/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
 }
-"""Texts that are not hints of errors, by file."""
+"""Texts that are not hints of error messages, by source file."""
 
 OF_THE_COMMAND_LINE = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`bufferlab [a-z]")
 

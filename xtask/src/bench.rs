@@ -55,9 +55,9 @@ pub(crate) struct Measured {
     pub(crate) packet_hops: u64,
     /// Time of every repetition of the run (s), the fastest first.
     seconds: Vec<f64>,
-    /// Packet-hops per second of the median repetition.
+    /// Packet-hops per second in the median repetition of the benchmark.
     packet_hops_per_second: f64,
-    /// Median time for building the network (s).
+    /// Median time for building the simulated network (s).
     built_seconds: f64,
     /// Peak memory of the process (MB); `None` if the system does not report it.
     peak_resident_mb: Option<u64>,
@@ -151,7 +151,7 @@ fn measure(
     parsed(&printed).map_err(|error| format!("{bench:?} printed what cannot be read: {error}\n{printed}"))
 }
 
-/// Parses the output of `bench --json`.
+/// Parses the JSON output of the command `bench --json`.
 pub(crate) fn parsed(printed: &str) -> serde_json::Result<Measured> {
     serde_json::from_str(printed)
 }

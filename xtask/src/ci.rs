@@ -21,8 +21,8 @@ pub struct Step {
     /// Name of the step on the command line.
     pub name: &'static str,
     run: fn() -> Result<Outcome, String>,
-    /// Whether `ci` may run the step beside another one: it uses one core most of the time, and no
-    /// part of it depends on how fast the machine is.
+    /// Whether `ci` may run the step at the same time as another step. Such a step mostly uses one
+    /// core, and does not depend on the speed of the machine.
     beside: bool,
 }
 
@@ -34,7 +34,7 @@ const fn beside(name: &'static str, run: fn() -> Result<Outcome, String>) -> Ste
     Step { name, run, beside: true }
 }
 
-/// All steps: quick steps first, and last the steps that run two at a time.
+/// All steps of CI: quick steps are first, and steps that run two at a time are last.
 pub const STEPS: &[Step] = &[
     alone("fmt", || passed(spawn(&mut cargo(&["fmt", "--all", "--check"])))),
     alone("deny", deny),
@@ -43,7 +43,7 @@ pub const STEPS: &[Step] = &[
     alone("dctcp", dctcp),
     alone("fuzz", || passed(fuzz_step())),
     alone("doc", || passed(doc())),
-    // Start the longest step first.
+    // The step that takes longest starts first.
     beside("walks", || passed(walks())),
     beside("python", || passed(python::check(Build::Dev))),
     beside("site", || passed(site::build())),
@@ -52,7 +52,7 @@ pub const STEPS: &[Step] = &[
     beside("smoke", || passed(smoke(Build::Dev))),
 ];
 
-/// Steps that run at the same time. More would need more than two cores.
+/// Number of CI steps that run at the same time. More steps would need more than two cores.
 const LANES: usize = 2;
 
 /// Outcome of a step that is never skipped as a whole.
@@ -81,8 +81,8 @@ pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step of CI, those after a failed step too, so that one run shows every failure.
-/// At the end, lists the steps and all skipped parts.
+/// Runs every step of CI, even after a failed step, so that one run shows every failure. At the
+/// end, lists the steps and all skipped parts.
 ///
 /// # Errors
 /// Names the first failed step and the command that repeats it.
@@ -192,12 +192,12 @@ fn clippy() -> Result<(), String> {
     spawn(cargo(&["clippy"]).args(of).args(features()).args(["--", "-D", "warnings"]))
 }
 
-/// Test that follows the walk-throughs in `docs/extend`.
+/// Name of the test that follows the walk-throughs in `docs/extend`.
 const WALKS: &str = "newcomer::the_walk_throughs_work";
 
-/// All tests except two that are steps themselves: the test of DCTCP needs a quiet machine, and the
-/// walk-throughs wait for one compiler after the other. A failed crate does not hide the tests of
-/// the next one.
+/// Runs all tests except two that are separate steps of CI. The test of DCTCP needs a quiet
+/// machine, and the walk-throughs wait for one compiler after the other. After the failure of one
+/// crate, the tests of the next crates still run.
 fn test() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::", "--skip", WALKS]))
@@ -228,7 +228,8 @@ fn dctcp() -> Result<Outcome, String> {
     passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))
 }
 
-/// Builds the documentation with private items, because developers read it.
+/// Builds the documentation of the crates with private items, because developers read these items,
+/// too.
 fn doc() -> Result<(), String> {
     let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"];
     spawn(cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
@@ -290,8 +291,8 @@ pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     spawn(cargo(&run).args(options))
 }
 
-/// Runs all searches in turn for a given time.
-/// The program and the searches are built with the profile of searches.
+/// Runs all fuzzing searches in turn for a given time. The program and the searches are built with
+/// the build profile for searches.
 ///
 /// # Errors
 /// If a search finds a failure.

@@ -6,9 +6,9 @@
 use crate::{output, read, root};
 use std::process::Command;
 
-/// Last commit from before the rules for messages.
+/// Last commit before the rules for commit messages existed.
 const SINCE: &str = "57e2587";
-/// Maximum number of characters of a commit's subject.
+/// Maximum number of characters in the subject of a commit.
 const SUBJECT_MAX: usize = 72;
 /// Maximum number of changed files of a commit without a body.
 const FILES_WITHOUT_BODY: usize = 3;

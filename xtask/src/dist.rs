@@ -1,8 +1,8 @@
 //! Profile-guided builds: the program and the wheel, compiled with the profile of a training run.
 //!
-//! The training covers typical runs, not only those of benchmarks:
-//! several policies and transports, losses, marks, flow control, queries. Code
-//! that the training does not cover is compiled for size, so unusual scenarios can become slower.
+//! The training covers typical runs, not only runs of benchmarks: several policies and transports,
+//! losses, marks, flow control, queries. Code that the training does not cover is compiled for
+//! size, so unusual scenarios can become slower.
 
 use crate::{cargo, output, root, run as spawn, target};
 use std::fs;
@@ -28,8 +28,8 @@ const TRAINING: &[(&str, &[&str])] = &[
     ("tdt-fig8", &[]),
 ];
 
-/// Builds the program, or with `wheel` the Python package, with the profile of a training run.
-/// The build is for this kind of machine. Prints the path of the build.
+/// Builds the program, or with `wheel` the Python package, with the profile of a training run. The
+/// build is for the kind of machine that runs this task. Prints the path of the build.
 ///
 /// # Errors
 /// If a tool is missing, or a build or a training run fails.
@@ -65,7 +65,7 @@ pub fn build(wheel: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Command that builds the program with these compiler flags.
+/// Command that builds the program bufferlab with these compiler flags.
 fn program(profile: &str, target: &Path, flags: &str) -> Command {
     let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target);

@@ -1,5 +1,5 @@
-//! Generates the files that are derived from the registries and records,
-//! and checks that they are up to date.
+//! Generates the files that are derived from the registries and records, and checks that these
+//! files are up to date.
 //!
 //! This module creates whole files, and blocks inside written pages, from the registries.
 //! Texts that only tests of other crates can compute are in `parts`.
@@ -23,7 +23,7 @@ struct Block {
     text: fn() -> Result<String, String>,
 }
 
-/// All generated blocks of written pages.
+/// All generated blocks inside hand-written pages.
 const BLOCKS: &[Block] = &[
     Block {
         path: "docs/reference/scenarios.md",
@@ -81,10 +81,10 @@ pub fn write(parts: Parts<'_>) -> Result<(), String> {
     parts::write(parts)
 }
 
-/// Reports stale files, and the command that updates them.
+/// Reports generated files that are stale, and the command that updates these files.
 ///
 /// # Errors
-/// If a file is stale.
+/// If a generated file is stale.
 pub fn check(parts: Parts<'_>) -> Result<(), String> {
     let derived = derived()?;
     let stale: Vec<_> = stale(&derived).into_iter().map(|(path, _)| *path).collect();

@@ -1,9 +1,9 @@
-//! Counts the instructions per packet-hop, and compares them with the recorded figures.
+//! Counts the instructions per packet-hop, and compares the counts with the recorded figures.
 //!
 //! Instructions do not depend on the machine's load, so a change of a few per cent is visible
-//! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind,
-//! for two simulated durations. The difference of the two runs is free of the cost of starting.
-//! The recorded belong to one version of the compiler, which the file names.
+//! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two
+//! simulated durations. The difference of the two runs is free of the cost of starting. The
+//! recorded figures are for one version of the compiler, which the file names.
 
 use crate::program::{self, Build};
 use crate::skips::{self, Outcome};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// File of the recorded instruction counts.
+/// File that has the recorded instruction counts.
 const FILE: &str = "xtask/instructions.toml";
 
 /// File with the history of the recorded figures, one line per scenario.
@@ -32,9 +32,9 @@ struct Recorded {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Measured {
-    /// Name of the scenario's file in `scenarios/`.
+    /// Name of a scenario file in `scenarios/`, without its ending.
     name: String,
-    /// The two simulated durations, in ascending order.
+    /// The two simulated durations of the scenario, in ascending order.
     durations: [String; 2],
     /// Further settings of the run, in the syntax of `--set`.
     settings: Vec<String>,
@@ -45,7 +45,7 @@ struct Measured {
 }
 
 impl Recorded {
-    /// Formats the file of recorded figures.
+    /// Formats the recorded figures as the text of the file `xtask/instructions.toml`.
     fn text(&self) -> String {
         let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/evidence/performance.md).\n\n".to_owned();
         text += &format!("compiler = {:?}\n", self.compiler);
@@ -180,13 +180,13 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
     ))
 }
 
-/// Whether an instruction count differs too much from the recorded figure.
-/// An improvement counts, too: it must be recorded, or the next loss would be hidden.
+/// Whether an instruction count differs too much from the recorded figure. An improvement is
+/// reported, too: an unrecorded improvement would hide the next loss of speed.
 fn is_different(found: f64, recorded: f64) -> bool {
     (found / recorded - 1.0).abs() > TOLERANCE
 }
 
-/// Instructions per packet-hop of a scenario, from runs of two durations.
+/// Measures the instructions per packet-hop of a scenario, from runs of two durations.
 fn measure(program: &Path, scenario: &Measured) -> Result<f64, String> {
     let [short, long] = &scenario.durations;
     let (short, long) = (count(program, scenario, short)?, count(program, scenario, long)?);
@@ -217,7 +217,7 @@ fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u6
     }
 }
 
-/// Parses Callgrind's output: `==1234== Collected : 5678`.
+/// Parses the number of instructions in Callgrind's output: `==1234== Collected : 5678`.
 fn instructions(printed: &str) -> Option<u64> {
     let (_, rest) = printed.split_once("Collected :")?;
     rest.split_whitespace().next()?.parse().ok()

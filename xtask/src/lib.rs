@@ -85,7 +85,7 @@ pub fn metadata() -> Result<serde_json::Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// Path of Cargo's target folder.
+/// Path of the target folder that Cargo reports.
 ///
 /// # Errors
 /// If cargo does not report the target folder.

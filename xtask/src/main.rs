@@ -1,4 +1,4 @@
-//! `cargo xtask`: see [`USAGE`].
+//! The command `cargo xtask`; [`USAGE`] lists the tasks.
 
 use std::path::Path;
 use std::process::ExitCode;

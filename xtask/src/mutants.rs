@@ -43,8 +43,8 @@ const SUBJECTS: &[Subject] = &[
     Subject { package: "bufferlab-theory", tests: &["bufferlab-theory"], wider: &[] },
 ];
 const CORE: &[&str] = &["bufferlab-core", "bufferlab-conformance"];
-/// The crate that is mutated only on request, because it is larger than all
-/// other pure crates together.
+/// Name of the crate that is mutated only on request, because it is larger than all other pure
+/// crates together.
 const ON_DEMAND: &str = "bufferlab-theory";
 
 /// Number of mutants per call of cargo-mutants. The outcomes are written after each call.
@@ -128,15 +128,15 @@ impl Options {
     }
 }
 
-/// Outcome of the tests on a mutant.
+/// Outcome of running the tests on a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// A test failed on the mutant.
+    /// At least one test failed on the mutant.
     Killed,
     /// No test failed before the timeout: the mutant never ends, or the machine is slow.
     Hung,
     Survived,
-    /// The mutant does not compile.
+    /// The compiler rejects the mutant's code.
     Unviable,
 }
 
@@ -153,7 +153,7 @@ impl Outcome {
     }
 }
 
-/// Outcomes of mutants, by [`Mutant::key`].
+/// Outcomes of tests on mutants, by [`Mutant::key`].
 type Outcomes = BTreeMap<String, Outcome>;
 
 /// Runs the tests on mutants and reports the surviving mutants.

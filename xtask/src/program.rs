@@ -1,4 +1,5 @@
-//! The program as all steps of CI build it, so that nothing is built twice.
+//! Builds the program bufferlab with equal settings for all steps of CI, so that no crate is built
+//! twice.
 
 use crate::{cargo, run as spawn, target};
 use std::path::{Path, PathBuf};
@@ -8,12 +9,12 @@ use std::path::{Path, PathBuf};
 pub enum Build {
     /// The profile of the tests: mostly built by `cargo xtask test`, and with assertions.
     Dev,
-    /// The profile of installed packages.
+    /// The build profile of installed packages.
     Release,
 }
 
 impl Build {
-    /// Name of the profile of the extension module.
+    /// Name of the build profile for Python's extension module.
     pub(crate) fn profile(self) -> &'static str {
         match self {
             Self::Dev => "dev",
@@ -22,7 +23,7 @@ impl Build {
     }
 }
 
-/// The program, built if necessary.
+/// Returns the path of the program bufferlab, and builds the program if necessary.
 ///
 /// # Errors
 /// If the build fails.
@@ -45,25 +46,26 @@ pub(crate) fn beside_package(build: Build) -> Result<PathBuf, String> {
     }
 }
 
-/// Builds the program with a profile, whose programs are in this folder.
+/// Builds the program bufferlab with a build profile, whose programs are in `folder`.
 fn built(profile: &str, folder: &str, features: &[&str]) -> Result<PathBuf, String> {
     let mut command = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     spawn(command.args(features))?;
     Ok(target()?.join(folder).join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The feature `dctcp`, if this machine can build it. Every step of the development build uses it,
-/// so that nothing is built twice.
+/// Cargo's arguments for the feature `dctcp`, if this machine can build this feature. Every step of
+/// the development build uses these arguments, so that no crate is built twice.
 pub(crate) fn features() -> &'static [&'static str] {
     if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
 }
 
-/// Missing requirements of the feature `dctcp`.
+/// Lists requirements of the feature `dctcp` that this machine lacks.
 pub(crate) fn dctcp_lacks() -> Vec<&'static str> {
     FOR_DCTCP.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(what, _)| *what).collect()
 }
 
-/// Requirements for building and running the testbed's DCTCP, and how to detect them.
+/// Requirements for building and running the testbed's DCTCP, each with a file that shows its
+/// presence.
 const FOR_DCTCP: [(&str, &str); 3] = [
     ("the headers of libelf (libelf-dev)", "/usr/include/libelf.h"),
     ("the headers of zlib (zlib1g-dev)", "/usr/include/zlib.h"),

@@ -17,9 +17,9 @@ use text::Passage;
 
 pub use sample::{sample, show};
 
-/// File with the recorded numbers of violations.
+/// File with the recorded numbers of violations of language rules.
 const FILE: &str = "xtask/prose.csv";
-/// Header line of the file of violations.
+/// Header line of the table with numbers of violations.
 const HEADER: &str = "rule,part,broken\n";
 
 /// Number of violations of each rule in each part of the repository.
@@ -28,7 +28,7 @@ type Counts = BTreeMap<(String, String), usize>;
 /// Places of the violations of each rule in each part of the repository.
 type Places = BTreeMap<(String, String), Vec<String>>;
 
-/// Compares the repository's violations with the recorded numbers.
+/// Compares the repository's violations of language rules with the recorded numbers.
 ///
 /// # Errors
 /// If the files cannot be listed or read.
@@ -108,7 +108,7 @@ fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Maximum number of places that one message lists.
+/// Maximum number of violations that one message lists.
 const SHOWN_MAX: usize = 12;
 
 fn recorded() -> Result<Counts, String> {

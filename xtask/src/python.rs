@@ -11,8 +11,8 @@ use std::process::Command;
 /// File with the Python packages for the checks, with exact versions.
 const REQUIREMENTS: &str = "python/requirements-dev.txt";
 
-/// Builds the package, installs it into a virtual environment and checks it: types, stub, tests,
-/// examples.
+/// Builds the Python package, installs it into a virtual environment and checks it: types, stub,
+/// tests, examples.
 ///
 /// # Errors
 /// If Python is missing, or a check fails.
@@ -21,7 +21,8 @@ pub fn check(build: Build) -> Result<(), String> {
     let environment = Environment::prepare(&target.join("python"), REQUIREMENTS)?;
     environment.install_package(build)?;
     environment.check_source_distribution(&target)?;
-    // A test checks that both front ends give the same bytes for a scenario.
+    // A test of the package compares the results of the command line and of Python for one
+    // scenario.
     let program = beside_package(build)?;
     environment.run("mypy", &["python/bufferlab", "python/tests"])?;
     // The stub and the module must declare equal items.
@@ -64,7 +65,7 @@ impl Environment {
         Ok(this)
     }
 
-    /// Builds the wheel and installs it over an earlier version.
+    /// Builds the wheel of bufferlab and installs it over an earlier version.
     fn install_package(&self, build: Build) -> Result<(), String> {
         let wheels = self.folder.join("wheels");
         if wheels.exists() {
@@ -128,7 +129,7 @@ impl Environment {
     }
 }
 
-/// Removes cargo's records of the builds from sources in `folder`. Cargo gives these builds the
+/// Removes cargo's records about builds of the sources in `folder`. Cargo gives these builds the
 /// names of the repository's builds, and would not notice later changes of the repository.
 fn forget_builds_of(folder: &Path, target: &Path) -> Result<(), String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());

@@ -20,8 +20,8 @@ const STEPS: [&str; 7] = ["lint", "cosim", "prove", "mutants", "cost", "depth", 
 /// Steps of `rtl/flow.py` that need only Verilator and the standard library of Python.
 const BY_VERILATOR: [&str; 3] = ["lint", "cosim", "mutants"];
 
-/// Runs a step of `rtl/flow.py`, by default all steps. `--quick` skips slow parts.
-/// Names of circuits restrict the step to these circuits.
+/// Runs a step of `rtl/flow.py`, by default all steps. The argument `--quick` skips slow parts of
+/// the step. Names of circuits restrict the step to these circuits.
 ///
 /// # Errors
 /// If a program is missing, or a step fails.
@@ -43,8 +43,8 @@ pub fn run(arguments: &[&str]) -> Result<(), String> {
 }
 
 /// Runs the CI step of the circuits: no circuit has warnings, and each circuit equals its policy.
-/// Each circuit is compared in vectors, random operations and a run.
-/// Without Verilator the step is skipped, because no other part of the project needs it.
+/// Each circuit is compared in vectors, random operations and a run. Without Verilator the step is
+/// skipped, because no other part of the project needs Verilator.
 ///
 /// # Errors
 /// Returns the errors of [`run`].

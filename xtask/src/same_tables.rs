@@ -1,4 +1,4 @@
-//! Checks that this checkout and an older one give equal tables, byte for byte.
+//! Checks that this checkout and an older checkout give equal result tables, byte for byte.
 //!
 //! Each checkout runs its scenario files with its release binary,
 //! so the scenario format may differ between the checkouts.
@@ -19,8 +19,8 @@ const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
 /// With `--quick`, the maximum time for unfinished flows after the arrivals.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
-/// Runs scenarios in the checkout `old` and in this checkout, and compares their tables.
-/// `only` lists names of files in `scenarios/`; an empty list means all.
+/// Runs scenarios in the checkout `old` and in this checkout, and compares the tables of both
+/// checkouts. `only` lists names of files in `scenarios/`; an empty list means all scenarios.
 /// Prints a line per scenario.
 ///
 /// # Errors
@@ -38,8 +38,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     for name in &names {
         let outs = [folder.path().join("before"), folder.path().join("now")];
         let mut keys = if quick { shortened(name)? } else { Vec::new() };
-        // A scenario with listed flows refuses a duration that would skip a flow,
-        // so it runs in full.
+        // A scenario with listed flows refuses a duration that would skip a flow, so this scenario
+        // runs in full.
         if quick && play(&before, &old, name, &keys, &outs[0]).is_err() {
             keys.clear();
         }
@@ -142,7 +142,7 @@ fn play_with(
     Err(format!("{command:?} failed: {}\n{}", result.status, String::from_utf8_lossy(&result.stderr)))
 }
 
-/// Names of the selected scenarios, in alphabetical order.
+/// Names of the scenarios to compare, in alphabetical order.
 fn names(only: &[&str]) -> Result<Vec<String>, String> {
     let folder = root().join("scenarios");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -28,7 +28,7 @@ const SOURCES: &[&str] = &[
 /// File with the menu and the appearance of the site.
 const CONFIGURATION: &str = "docs/site/mkdocs.yml";
 
-/// Builds the site in `target/site/html`.
+/// Builds the website of bufferlab in `target/site/html`.
 ///
 /// # Errors
 /// If Python, a chart or a link is missing.
@@ -73,7 +73,7 @@ fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies the site's sources, as far as git tracks them.
+/// Copies the source files of the website that git tracks.
 fn gather(into: &Path) -> Result<(), String> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]);
@@ -88,7 +88,7 @@ fn gather(into: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Menu entries of the policies' pages, by title.
+/// Formats the website's menu entries for the pages of policies, by title.
 fn policies(source: &Path) -> Result<String, String> {
     let mut lines = String::from("      - Policies:\n");
     for path in files(&source.join("docs/reference/policies"))?
@@ -102,8 +102,8 @@ fn policies(source: &Path) -> Result<String, String> {
     Ok(lines)
 }
 
-/// Creates the gallery: all computed figures, and the figures of recorded runs.
-/// Each figure has the command that creates it. Charts are written next to the page.
+/// Creates the website's gallery: all computed figures, and the figures of recorded runs. Each
+/// figure has the command that creates it. Charts are written next to the page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \
@@ -168,7 +168,7 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     places.into_iter().map(|(place, scale)| (root().join(place), scale)).find(|(place, _)| place.is_file())
 }
 
-/// The papers' experiments: by paper and, within it, `fig9` before `fig10`.
+/// Paths of the papers' experiment files, sorted by paper, and with `fig9` before `fig10`.
 fn experiments() -> Result<Vec<PathBuf>, String> {
     let mut all = Vec::new();
     for paper in files(&root().join("experiments"))? {

@@ -12,11 +12,12 @@ use std::process::{Command, Stdio};
 pub const MARK: &str = "SKIPPED ";
 
 thread_local! {
-    /// Skipped parts of this thread's step since the last [`take`]: two steps may run at a time.
+    /// Skipped parts of the step since the last [`take`]. Each thread has a separate list, because
+    /// two steps may run at a time.
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Records and prints a skipped part of CI.
+/// Records and prints a part of CI that was skipped.
 pub fn note(what: &str) {
     eprintln!("{MARK}{what}");
     remember(what);
@@ -69,7 +70,7 @@ fn command_of(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Copies lines; returns the texts behind the mark.
+/// Copies the output line by line, and returns the texts after the mark of skipped parts.
 fn pass_on(from: Option<impl Read>, mut to: impl Write) -> Vec<String> {
     let mut reported = Vec::new();
     let Some(from) = from else { return reported };
@@ -85,7 +86,7 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) -> Vec<String> {
     reported
 }
 
-/// Outcome of a CI step without failures.
+/// Outcome of a CI step that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The CI step ran, except for the parts that [`take`] lists.

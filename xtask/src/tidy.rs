@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Maximum size of a committed file (bytes).
+/// Maximum size of a file in the repository (bytes).
 pub const SIZE_MAX: u64 = 500_000;
 /// Files that may exceed [`SIZE_MAX`].
 pub const LARGE_FILES: &[&str] = &["docs/reference/scenario.schema.json"];
@@ -39,7 +39,8 @@ pub const FORBIDDEN: &[(&str, &str)] = &[
 /// Files that may contain forbidden words: this list itself, and licences, which are fixed texts.
 const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
 
-/// Files that may contain references to invented files, because they test the checks.
+/// Files that may contain references to invented files, because these files test the checks of
+/// references.
 const MAKES_UP: &[&str] = &[
     "xtask/src/prose/rules.rs",
     "xtask/src/prose/text.rs",
@@ -59,8 +60,8 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
-/// Crates that may use any library, each with the workspace's crates on which it may depend.
-/// The reader of a format does not depend on other formats.
+/// Crates that may use any library, each with the workspace's crates on which it may depend. The
+/// reader of one file format does not depend on readers of other formats.
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     (
@@ -80,12 +81,12 @@ pub const GENERIC: &[(&str, &[&str])] = &[
     ),
     ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];
-/// Drivers of the core. They must not depend on each other.
+/// Crates that drive the core switch. These crates must not depend on each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
 /// Packages that no other crate may depend on.
 pub const EDGES: &[&str] = &["bufferlab-capi", "bufferlab-cli", "bufferlab-python", "xtask"];
-/// Crates with `unsafe` code: the only file that has it, and the reason. Their manifests repeat the
-/// workspace's lints, because a crate cannot lower `forbid`.
+/// Crates with `unsafe` code, each with the only file that has this code, and the reason. The
+/// manifests of these crates repeat the workspace's lints, because a crate cannot lower `forbid`.
 pub const UNSAFE: &[(&str, &str, &str)] =
     &[("bufferlab-capi", "crates/capi/src/exports.rs", "C passes pointers, and symbols are not mangled")];
 /// Programs with custom schemes (`examples/`): the command line with additional policies.
@@ -259,7 +260,8 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Path of the link `target` in the file `path`. Both paths are relative to the repository's root.
+/// Path of the link `target` in the file `path`. `path` and the result are relative to the
+/// repository's root.
 fn joined(path: &str, target: &str) -> String {
     let mut parts: Vec<_> = path.split('/').collect();
     parts.pop();
@@ -277,7 +279,7 @@ fn joined(path: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// Shipped scenarios that cannot be loaded.
+/// Lists the shipped scenarios that cannot be loaded.
 fn scenarios(files: &[String]) -> Vec<String> {
     let shipped = files.iter().filter(|path| path.starts_with("scenarios/") && path.ends_with(".toml"));
     let failures = shipped.filter_map(|path| {
@@ -387,7 +389,7 @@ fn dependencies() -> Result<Vec<Dependency>, String> {
     Ok(packages()?.iter().flat_map(of).collect())
 }
 
-/// Dependencies between crates that the architecture forbids.
+/// Lists the dependencies between crates that the architecture forbids.
 fn arrows(dependencies: &[Dependency]) -> Vec<String> {
     let mut problems = Vec::new();
     for Dependency { from, to, dev } in dependencies {

@@ -44,7 +44,8 @@ fn tests_and_programs_share_what_is_built() {
         let workspace = ["--workspace", "--edges", "normal,build,dev"];
         let tests = built_with(&[&workspace[..], features].concat());
         for (package, edges) in programs {
-            // These two have the feature themselves, and every step builds them with it.
+            // These two crates declare the feature `dctcp`, and every step builds them with this
+            // feature.
             let own = ["bufferlab-cli", "bufferlab-testbed"];
             let is_own = |line: &&String| own.iter().any(|own| line.starts_with(&format!("{own} ")));
             if features.is_empty() && package.contains(&"dctcp") {

@@ -1,26 +1,27 @@
-//! Types and codes of the C header. `tests/suite/header.rs` compares them with `bufferlab.h`.
+//! Types and codes of the C header. `tests/suite/header.rs` compares these types and codes with
+//! `bufferlab.h`.
 
 use bufferlab_core::{DropReason, PacketEvent};
 use std::ffi::{c_char, c_void};
 
-/// Version of the C interface.
+/// Version of the C interface, which the header names.
 pub const ABI: u32 = 1;
 
-/// Result code of a C function.
+/// Result code that a C function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Code {
-    /// The call succeeded.
+    /// The call of the C function succeeded.
     Ok = 0,
     /// The requested packet, timer or threshold does not exist.
     None = 1,
     /// An argument of a function is null or out of range.
     Invalid = -1,
-    /// The configuration is wrong.
+    /// The configuration of the switch is wrong.
     Refused = -2,
-    /// The policy failed, or the ledger is wrong.
+    /// The policy failed, or the ledger of the switch is wrong.
     Failed = -3,
-    /// The library panicked.
+    /// The library panicked in the call of a C function.
     Panic = -4,
 }
 
@@ -49,126 +50,126 @@ pub const NO_REASON: u8 = 255;
 /// Code of an event or a reason to which this version of the C interface gives no name.
 pub const OTHER: (u8, u8) = (255, 254);
 
-/// Code of an event.
+/// Code by which the C interface names an event.
 #[must_use]
 pub fn event_code(event: PacketEvent) -> u8 {
     EVENTS.iter().position(|name| *name == event.name()).map_or(OTHER.0, |code| code as u8)
 }
 
-/// Code of a reason.
+/// Code by which the C interface names a drop reason.
 #[must_use]
 pub fn reason_code(reason: DropReason) -> u8 {
     let is_it = |name: &&std::ffi::CStr| name.to_bytes() == reason.name().as_bytes();
     REASONS.iter().position(is_it).map_or(OTHER.1, |code| code as u8)
 }
 
-/// `bufferlab_config`.
+/// Configuration of a switch: `bufferlab_config` in the C header.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Config {
-    /// Shared buffer (bytes).
+    /// Size of the shared buffer (bytes).
     pub capacity: u64,
-    /// Rate of each port (bits per second).
+    /// Array with the rate of each port (bits per second).
     pub port_rates: *const u64,
-    /// Number of ports.
+    /// Number of ports of the switch.
     pub ports: u32,
-    /// Queues of each port.
+    /// Number of queues at each port.
     pub queues_per_port: u32,
-    /// Largest packet (bytes); 0: 9,216.
+    /// Size of the largest packet (bytes); 0 means 9,216 B.
     pub max_packet: u32,
-    /// Bit p: priority p is lossless.
+    /// Bit mask of lossless priorities: bit p is for priority p.
     pub lossless_priorities: u32,
-    /// Seed of random streams.
+    /// Seed of the switch's random streams.
     pub seed: u64,
 }
 
-/// `bufferlab_param`.
+/// Parameter of a policy: `bufferlab_param` in the C header.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Param {
-    /// Name of the parameter.
+    /// Name of the policy's parameter.
     pub name: *const c_char,
-    /// Value as in a scenario file.
+    /// Value of the parameter, in the syntax of scenario files.
     pub value: *const c_char,
 }
 
-/// `bufferlab_packet`.
+/// Arriving packet: `bufferlab_packet` in the C header.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Packet {
-    /// Packet number, chosen by the caller.
+    /// Number that the caller chose for the packet.
     pub id: u32,
-    /// Size (bytes).
+    /// Size of the packet (bytes).
     pub size: u32,
-    /// Flow of the packet.
+    /// Number of the flow that the packet belongs to.
     pub flow: u32,
-    /// Ingress port.
+    /// Number of the port at which the packet arrived.
     pub ingress_port: u16,
-    /// Egress port.
+    /// Number of the port through which the packet leaves.
     pub egress_port: u16,
-    /// Flags of [`bufferlab_core::Tags`].
+    /// Tags of the packet: flags of [`bufferlab_core::Tags`].
     pub tags: u16,
-    /// Priority.
+    /// Priority of the packet at its ports.
     pub priority: u8,
     /// ECN state of the packet: 0, 1 or 2.
     pub ecn: u8,
 }
 
-/// `bufferlab_verdict`.
+/// Verdict on a packet: `bufferlab_verdict` in the C header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Verdict {
-    /// Outcome: [`event_code`].
+    /// Code of the packet's outcome, from [`event_code`].
     pub event: u8,
-    /// Reason of a refusal: [`reason_code`].
+    /// Code of the reason for a refusal, from [`reason_code`].
     pub reason: u8,
-    /// 1 if the switch marked the packet.
+    /// 1 if the switch marked the packet, otherwise 0.
     pub marked: u8,
-    /// Queue of the egress port.
+    /// Number of the packet's queue at the egress port.
     pub queue: u8,
 }
 
-/// `bufferlab_departure`.
+/// Departure of a packet: `bufferlab_departure` in the C header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Departure {
-    /// Packet number.
+    /// Number that the caller chose for the packet.
     pub packet: u32,
-    /// Bytes released.
+    /// Buffer space that the departure releases (bytes).
     pub size: u32,
-    /// Queue of the port.
+    /// Number of the packet's queue at the port.
     pub queue: u8,
-    /// 1 if the packet is marked.
+    /// 1 if the departing packet is marked, otherwise 0.
     pub marked: u8,
     /// 1 if the port has another packet to send.
     pub more: u8,
-    /// Zero.
+    /// Reserved field of the departure; always zero.
     pub reserved: u8,
 }
 
-/// `bufferlab_event`.
+/// Event for the callback: `bufferlab_event` in the C header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Event {
-    /// Time of the event.
+    /// Time at which the event happened (ps).
     pub now: u64,
-    /// Packet number.
+    /// Number that the caller chose for the packet.
     pub packet: u32,
-    /// Bytes released.
+    /// Buffer space that the event releases (bytes).
     pub size: u32,
     /// Egress port of the event's packet, or ingress port of a pause.
     pub port: u16,
-    /// Number of the queue or priority.
+    /// Number of the event's queue, or of the paused priority.
     pub queue: u8,
-    /// Kind of the event: [`event_code`].
+    /// Code of the kind of event, from [`event_code`].
     pub event: u8,
-    /// Reason of a removal: [`reason_code`].
+    /// Code of the reason for a removal, from [`reason_code`].
     pub reason: u8,
-    /// Zero.
+    /// Reserved fields of the event; always zero.
     pub reserved: [u8; 3],
 }
 
-/// `bufferlab_callback`.
+/// Function that receives events: `bufferlab_callback` in the C header.
 pub type Callback = unsafe extern "C" fn(user: *mut c_void, event: *const Event);
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use bufferlab_scenario::{Changes, Scenario, load_changed, parse_parameter};
 use bufferlab_units::{BitRate, mix};
 use std::path::Path;
 
-/// The core behind a handle.
+/// The core switch that a handle of the C interface contains.
 pub(crate) type Core = Switch<Dispatched>;
 
 /// Largest size of a packet, if the caller gives none (bytes).
 const MAX_PACKET: u32 = 9_216;
-/// Keys that a scenario needs and this interface does not, except for the largest packet (1,500 B),
-/// with values for texts without them.
+/// Keys that every scenario needs, with values for texts that lack these keys. The C interface uses
+/// only the largest packet (1,500 B).
 const UNUSED: [(&str, &str); 3] = [
     ("duration", "\"1 s\""),
     (
@@ -25,10 +25,10 @@ const UNUSED: [(&str, &str); 3] = [
         "[{ kind = \"bursts\", bursts = [{ src = \"h0\", dst = \"h1\", size = \"1 KB\", start = \"0 s\" }] }]",
     ),
 ];
-/// Name of the caller's text in errors.
+/// Name of the caller's scenario text in error messages.
 const SOURCE: &str = "<text>";
 
-/// A configuration from C, with its pointers read.
+/// A switch configuration from C, with its pointers read.
 #[derive(Debug)]
 pub(crate) struct Plain<'a> {
     pub(crate) capacity: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Plain<'a> {
     pub(crate) seed: u64,
 }
 
-/// Builds a switch with the registered policy `name`.
+/// Builds a core switch with the registered policy `name`.
 pub(crate) fn from_policy(plain: &Plain<'_>, name: &str, params: &[(&str, &str)]) -> Result<Core, Failure> {
     let queues = plain.queues_per_port as usize;
     if !(1..=MAX_QUEUES_PER_PORT).contains(&queues) {
@@ -149,7 +149,7 @@ fn first_switch(scenario: &Scenario) -> Result<Core, Failure> {
         scheduler: Scheduler::new(&spec.scheduler, queues_per_port)
             .map_err(|error| Failure::refused(format!("scheduler: {error}")))?,
         profile: scenario.profile,
-        // The simulator seeds its first switch in this way.
+        // The simulator derives the seed of its first switch with this formula, too.
         seed: mix(scenario.seed ^ mix(1)),
         hardware: spec.hardware.switch,
         lossless: spec.lossless(),

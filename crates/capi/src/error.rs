@@ -10,7 +10,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// A call that failed.
+/// A failed call of a C function: code and text of the error.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: Code,
@@ -23,7 +23,7 @@ impl Failure {
         Self { code: Code::Invalid, text: text.into() }
     }
 
-    /// Failure: the switch's configuration is wrong.
+    /// Creates a failure: the switch's configuration is wrong.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self { code: Code::Refused, text: text.into() }
     }
@@ -33,7 +33,7 @@ impl Failure {
         Self { code: Code::Failed, text: text.into() }
     }
 
-    /// Failure: a panic.
+    /// Creates a failure: the library panicked.
     pub(crate) fn panicked(text: impl Into<String>) -> Self {
         Self { code: Code::Panic, text: text.into() }
     }
@@ -60,7 +60,7 @@ fn panic_text(payload: &(dyn Any + Send)) -> String {
     format!("a defect of bufferlab: {}", text.unwrap_or("a panic without a message"))
 }
 
-/// The last error of this thread.
+/// Text of the last error in this thread.
 pub(crate) fn last() -> *const c_char {
     LAST.with(|last| last.borrow().as_ptr())
 }

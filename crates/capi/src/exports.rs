@@ -1,11 +1,12 @@
-//! The exported functions: they read pointers, stop panics and call back.
+//! The exported C functions: they read pointers, stop panics and call the caller's function for
+//! events.
 //!
 //! This module alone has `unsafe`, for two reasons: symbols without mangling, and pointers from C.
-//! Every pointer is checked for null. The header states the rest: a pointer that is not null points
-//! to a valid value, and one thread at a time uses a switch.
+//! Every pointer is checked for null. The header states what the caller must guarantee: a pointer
+//! that is not null points to a valid value, and one thread at a time uses a switch.
 //!
-//! Callbacks run after the last use of a reference to the switch, so they may call this library
-//! with the same switch, or free it.
+//! Callbacks run after the last use of a reference to the switch, so callbacks may use or free the
+//! switch.
 #![allow(unsafe_code)]
 
 use crate::abi::{ABI, Callback, Code, Config, Departure, Packet, Param, REASONS, Verdict};
@@ -15,7 +16,7 @@ use crate::handle::{Handle, code_of};
 use std::ffi::{CStr, c_char, c_void};
 use std::slice;
 
-/// The exported symbols.
+/// Names of the symbols that the library exports.
 pub const EXPORTS: [&str; 15] = [
     "bufferlab_v1_abi",
     "bufferlab_v1_last_error",
@@ -34,7 +35,7 @@ pub const EXPORTS: [&str; 15] = [
     "bufferlab_v1_verify",
 ];
 
-/// Reads a C string.
+/// Reads the text that a C string contains.
 ///
 /// # Safety
 /// A pointer that is not null points to a string that ends with a null byte and lives for `'a`.
@@ -63,7 +64,7 @@ unsafe fn array<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'
     Ok(unsafe { slice::from_raw_parts(pointer, count) })
 }
 
-/// Reads a value.
+/// Returns a reference to the value at a C pointer.
 ///
 /// # Safety
 /// A pointer that is not null points to a valid value that lives for `'a`.
@@ -73,7 +74,7 @@ unsafe fn value<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> 
     value.ok_or_else(|| Failure::invalid(format!("{what} is null")))
 }
 
-/// Writes a result to the caller's memory.
+/// Writes the result of a C function to the caller's memory.
 ///
 /// # Safety
 /// A pointer that is not null may be written to.
@@ -87,7 +88,7 @@ unsafe fn write<T>(pointer: *mut T, result: T) -> Result<(), Failure> {
 }
 
 /// The body of a call that may change a switch. `out` is checked first, so that no packet is lost.
-/// Delivers the events of a call to the callback, at the end of the call.
+/// At the end of the call, the callback receives the events of the call.
 ///
 /// # Safety
 /// A pointer `handle` that is not null is from [`bufferlab_new`] or [`bufferlab_from_toml`], was
@@ -115,7 +116,8 @@ unsafe fn change<T>(
     });
     if let (list, Some((callback, user))) = events {
         for event in &list {
-            // SAFETY: the program that set the callback promises that it takes these arguments.
+            // SAFETY: the program that set the callback promises that the callback takes these
+            // arguments.
             unsafe { callback(user, event) };
         }
     }
@@ -147,7 +149,7 @@ unsafe fn read<T>(
     })
 }
 
-/// Gives a new switch to the caller.
+/// Writes the handle of a new switch to the caller's memory.
 ///
 /// # Safety
 /// A pointer `out` that is not null may be written to.
@@ -158,12 +160,12 @@ unsafe fn give(
     // SAFETY: the caller promises that all pointers that are not null are valid.
     unsafe { write(out, std::ptr::null_mut()) }?;
     let handle = Box::into_raw(Box::new(build()?));
-    // SAFETY: `write` has already written to `out`.
+    // SAFETY: the pointer is valid, because `write` has already written to `out`.
     unsafe { write(out, handle) }?;
     Ok(Code::Ok)
 }
 
-/// Version of the interface.
+/// Returns the version of the C interface.
 #[unsafe(export_name = "bufferlab_v1_abi")]
 pub extern "C" fn bufferlab_abi() -> u32 {
     ABI
@@ -181,7 +183,7 @@ pub extern "C" fn bufferlab_name(reason: u8) -> *const c_char {
     REASONS.get(usize::from(reason)).map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
-/// Builds a switch with a registered policy.
+/// Builds a switch with a registered buffer policy.
 ///
 /// # Safety
 /// Pointers that are not null point to what the header says.
@@ -224,7 +226,7 @@ pub unsafe extern "C" fn bufferlab_new(
     guard(|| unsafe { give(out, build) })
 }
 
-/// Builds the first switch of a scenario.
+/// Builds the first switch that a scenario describes.
 ///
 /// # Safety
 /// Pointers that are not null point to what the header says.
@@ -246,7 +248,7 @@ pub unsafe extern "C" fn bufferlab_from_toml(
     guard(|| unsafe { give(out, build) })
 }
 
-/// Frees a switch.
+/// Frees a switch of the C interface.
 ///
 /// # Safety
 /// The pointer is null, or from [`bufferlab_new`] or [`bufferlab_from_toml`] and not freed.
@@ -261,7 +263,7 @@ pub unsafe extern "C" fn bufferlab_free(handle: *mut Handle) {
     }
 }
 
-/// Sets the receiver of events.
+/// Sets the function that receives the switch's events.
 ///
 /// # Safety
 /// See [`bufferlab_arrive`]. The callback may be called with `user` until it is replaced.
@@ -280,7 +282,7 @@ pub unsafe extern "C" fn bufferlab_observe(
     unsafe { change(handle, &raw mut done, set) }
 }
 
-/// Handles an arrival.
+/// Handles the arrival of a packet at the switch.
 ///
 /// # Safety
 /// The switch is null, or valid and used by this thread only. Other pointers that are not null
@@ -327,7 +329,7 @@ pub unsafe extern "C" fn bufferlab_pause(handle: *mut Handle, port: u16, priorit
     unsafe { change(handle, &raw mut done, |handle| handle.pause(port, priority, paused != 0).map(Some)) }
 }
 
-/// Time of the next timer.
+/// Returns the time of the switch's next timer.
 ///
 /// # Safety
 /// See [`bufferlab_arrive`].
@@ -337,7 +339,7 @@ pub unsafe extern "C" fn bufferlab_next_timer(handle: *const Handle, at: *mut u6
     unsafe { read(handle, at, |handle| Ok(handle.next_timer())) }
 }
 
-/// Handles the timers that are due.
+/// Handles the switch's timers that are due.
 ///
 /// # Safety
 /// See [`bufferlab_arrive`].
@@ -348,7 +350,7 @@ pub unsafe extern "C" fn bufferlab_timer(handle: *mut Handle, now: u64) -> i32 {
     unsafe { change(handle, &raw mut done, |handle| handle.timer(now).map(Some)) }
 }
 
-/// The policy's limit of a queue.
+/// Returns the policy's limit for the length of a queue.
 ///
 /// # Safety
 /// See [`bufferlab_arrive`].

@@ -9,13 +9,13 @@ use bufferlab_core::{
 use bufferlab_units::Time;
 use std::ffi::c_void;
 
-/// A switch, as a C program holds it.
+/// A switch to which a C program has a pointer.
 #[derive(Debug)]
 pub struct Handle {
     core: Core,
     ports: u16,
     queues_per_port: u8,
-    /// Time of the last event.
+    /// Time of the last event that the switch handled.
     now: Time,
     /// A call has begun and not ended.
     /// If the flag is set when a call begins, the previous call panicked.
@@ -25,7 +25,7 @@ pub struct Handle {
     events: Events,
 }
 
-/// Events for the callback.
+/// Events that the caller's callback will receive.
 #[derive(Debug, Default)]
 struct Events {
     list: Vec<Event>,
@@ -84,7 +84,7 @@ impl Handle {
         }
     }
 
-    /// Runs `body`, unless an earlier call panicked.
+    /// Runs the function `body`, unless an earlier call panicked.
     pub(crate) fn call<T>(
         &mut self,
         body: impl FnOnce(&mut Self) -> Result<T, Failure>,
@@ -109,7 +109,7 @@ impl Handle {
         self.callback = callback;
     }
 
-    /// The events since the last call, in order.
+    /// Returns the events since the last call of this method, in order.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
         // An empty vector allocates nothing, and most calls cause no event.
         std::mem::take(&mut self.events.list)

@@ -1,4 +1,4 @@
-//! Sends frames as fast as a core can, to measure the switch or to attack it.
+//! Sends frames as fast as one CPU core can, to measure or to attack a switch.
 //!
 //! ```console
 //! $ cargo run --release -p bufferlab-dataplane --example flood -- \
@@ -38,7 +38,7 @@ mod linux {
         let rate = number("--rate", 0)?;
         let hostile = words.iter().any(|word| word == "--hostile");
         let flags = SockFlag::SOCK_CLOEXEC;
-        // A socket with protocol 0 receives no frames.
+        // A socket with protocol 0 receives no frames, and this program only sends.
         let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)?;
         let address = getifaddrs()?
             .filter(|one| one.interface_name == *interface)

@@ -51,10 +51,10 @@ impl FromStr for MacAddress {
     }
 }
 
-/// Egress ports of a frame.
+/// Egress ports to which the switch forwards a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
-    /// The frame leaves through one port.
+    /// The frame leaves the switch through this port.
     To(u16),
     /// The frame leaves through all ports except its ingress port.
     Flood,
@@ -68,11 +68,11 @@ struct Entry {
     seen: Option<Time>,
 }
 
-/// Table of addresses and their ports.
+/// Table of link-layer addresses and the ports to which their hosts are connected.
 ///
 /// The number of learned addresses is limited, so that a host that invents addresses cannot fill
 /// the memory. When the table is full, addresses that were not seen for `forget_after` make room.
-/// If no address is that old, the table learns no new address, and frames to unknown addresses are
+/// Without such old addresses, the table learns no new address, and frames to unknown addresses are
 /// flooded within the flood limit.
 #[derive(Clone, Debug)]
 pub struct AddressTable {
@@ -105,12 +105,12 @@ impl AddressTable {
         }
     }
 
-    /// Adds a permanent entry: `address` is behind `port`.
+    /// Adds a permanent entry: the host with `address` is connected to `port`.
     pub fn give(&mut self, address: MacAddress, port: u16) {
         self.entries.insert(address, Entry { port, seen: None });
     }
 
-    /// Number of learned addresses.
+    /// Number of addresses that the table has learned.
     #[must_use]
     pub const fn learned(&self) -> usize {
         self.learned

@@ -1,4 +1,4 @@
-//! Threads that keep cores out of idle states.
+//! Threads that keep CPU cores out of idle states.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -21,7 +21,7 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    /// Starts a spinning thread for each core.
+    /// Starts a spinning thread for each CPU core.
     ///
     /// # Errors
     /// If the cores cannot be listed, no thread can be started, or a control group limits CPU time,
@@ -60,7 +60,7 @@ impl Drop for Awake {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A thread that only spins cannot panic.
+            // The thread only spins, so it cannot panic.
             let _ = thread.join();
         }
     }
@@ -70,8 +70,8 @@ impl Drop for Awake {
 /// another class would take time from the measured program.
 fn stay(core: usize, ended: &AtomicBool) {
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-    // An error may be about the nice value only, which has no meaning in this class. The class
-    // itself is checked below.
+    // An error may be about the nice value only, which has no meaning in the class `SCHED_IDLE`.
+    // The class itself is checked below.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
     let mut only = CpuSet::new();
     let is_alone = only.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only)).is_ok();
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// Returns state and scheduling class of each thread of this process with a given name, as the
-    /// kernel reports them (proc(5), fields 3 and 41 of `stat`).
+    /// Returns state and scheduling class of each thread of this process with a given name. The
+    /// kernel reports them in proc(5), fields 3 and 41 of `stat`.
     fn threads() -> Vec<(String, u32)> {
         let tasks = std::fs::read_dir("/proc/self/task").expect("this process has threads").flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());

@@ -27,10 +27,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use writer::{Files, write};
 
-/// Number of frames in a full batch.
+/// Number of captured frames in a full batch.
 const BATCH: usize = 256;
-/// Number of batches: they store some 16,000 frames, a tenth of a second at the highest rates.
-/// Whole frames need 25 MB, and 128 B of each frame need 2 MB.
+/// Number of batches of captured frames. All batches store some 16,000 frames, which arrive in a
+/// tenth of a second at the highest rates. Whole frames need 25 MB, and 128 B of each frame need 2
+/// MB.
 const BATCHES: usize = 64;
 /// Maximum number of received frames whose fate is unknown and for which the files wait. The
 /// number is half a second at the highest rates. A queue that its scheduler starves may
@@ -48,7 +49,7 @@ pub const SNAPSHOT_BYTES: u32 = 128;
 pub(crate) struct Held {
     pub(crate) queue_bytes: u64,
     pub(crate) buffer_bytes: u64,
-    /// Threshold of the policy for the queue (bytes).
+    /// Threshold that the policy sets for the queue (bytes).
     pub(crate) limit: Option<u64>,
 }
 
@@ -78,7 +79,7 @@ pub(crate) struct Mark {
     pub(crate) held: Held,
 }
 
-/// Ingress of a frame: port, time and number.
+/// Arrival of a frame: ingress port, time and number of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     port: u16,
@@ -129,7 +130,7 @@ struct Batch {
     settled: u64,
 }
 
-/// A message to the writing thread.
+/// A message to the thread that writes captures.
 #[derive(Debug)]
 enum Message {
     Batch(Batch),
@@ -141,7 +142,7 @@ enum Message {
     },
 }
 
-/// Report on a finished capture.
+/// Numbers and files of a finished capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureReport {
     /// Number of frames in all capture files.
@@ -152,18 +153,18 @@ pub struct CaptureReport {
     pub files: Vec<PathBuf>,
 }
 
-/// Writer of a capture of every port.
+/// Writer of captures, one file for every port.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    /// Capture files, until [`Self::begin`] hands them to the thread.
+    /// Capture files, until [`Self::begin`] hands the files to the writing thread.
     files: Option<Files<BufWriter<File>>>,
     /// Channel to the writing thread, from [`Self::begin`] until the end.
     to: Option<Sender<Message>>,
-    /// Batches that are free for new frames.
+    /// Channel that returns written batches, which are free for new frames.
     spare: Receiver<Batch>,
     thread: Option<JoinHandle<io::Result<CaptureReport>>>,
     batch: Option<Batch>,
-    /// Number of captured bytes per frame.
+    /// Number of bytes that the capture stores of each frame.
     snapshot_bytes: usize,
     /// Received frames whose fate is not known, beginning with frame number `first`.
     open: VecDeque<Open>,
@@ -172,19 +173,19 @@ pub struct CaptureWriter {
     missing: Vec<u64>,
     /// Number of frames omitted from the capture, by port.
     left_out: Vec<u64>,
-    /// Time zero of the switch (ns since 1970).
+    /// Time at which the switch's clock was zero (ns since 1970).
     epoch_ns: u64,
     /// Time until which all frames are handed over, except frames that are read late.
     settled: Time,
     now: Time,
-    /// Time of the last handover of a batch.
+    /// Time of the last handover of a batch to the writing thread.
     handed: Time,
 }
 
 impl CaptureWriter {
-    /// Creates `folder` and a capture in it for each port of `file`: `eth1.pcapng` and so on. Until
-    /// the files are complete, their names are `eth1.pcapng.partial` and so on. `snapshot_bytes`
-    /// limits the captured bytes per frame; 0 means no limit.
+    /// Creates `folder`, and in the folder a capture for each port of `file`: `eth1.pcapng` and so
+    /// on. Until the files are complete, their names are `eth1.pcapng.partial` and so on.
+    /// `snapshot_bytes` limits the captured bytes per frame; 0 means no limit.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -218,7 +219,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Starts the writing thread, which runs `write`.
+    /// Starts the thread that writes captures by the function `write`.
     fn start(
         &mut self,
         write: impl FnOnce(&Receiver<Message>, &Sender<Batch>) -> io::Result<CaptureReport> + Send + 'static,
@@ -260,7 +261,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Number of frames omitted from the capture.
+    /// Number of frames that the capture omitted.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.iter().sum()
@@ -400,8 +401,8 @@ impl CaptureWriter {
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
         if self.thread.is_some() {
-            // The switch has failed and reports its error. The thread removes the
-            // files that it began.
+            // The switch has failed and reports its error, so an error of the writing thread is
+            // ignored. The thread removes the unfinished capture files.
             let _ = self.join();
         }
     }
@@ -414,7 +415,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::{Duration, Instant};
 
-    /// A disk that blocks writes until the test releases it.
+    /// A simulated disk that blocks writes until the test releases it.
     #[derive(Clone)]
     struct Disk {
         may: Arc<Mutex<()>>,

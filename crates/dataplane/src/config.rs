@@ -16,58 +16,58 @@ use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A port of the switch, as its file describes it.
+/// A port of the switch, as the switch file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSpec {
-    /// Name of the port's interface.
+    /// Name of the network interface that is the port.
     pub interface: String,
-    /// Rate of the port's virtual clock.
+    /// Bit rate of the port's virtual clock.
     pub rate: BitRate,
-    /// Configured addresses behind the port.
+    /// Configured addresses of the hosts at the port.
     pub addresses: Vec<MacAddress>,
 }
 
 /// Settings of a switch besides the buffer: the table `[forwarding]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarding {
-    /// Time from a frame's arrival to its admission.
+    /// Time from the arrival of a frame to its admission to the buffer.
     pub delay: Time,
     /// Number of bytes on the wire in addition to the frame.
     pub overhead_bytes: u32,
     /// Length of the longest frame (bytes), with its header, without its check sequence.
     pub largest_frame: usize,
-    /// Priority of frames by their code point.
+    /// Priority of frames for each code point (DSCP).
     pub priority_of: [u8; 64],
     /// Priority of frames by the priority of their VLAN tag; `None` if the code point decides.
     pub priority_of_tag: [Option<u8>; 8],
-    /// Whether the switch learns source addresses.
+    /// Whether the switch learns the source addresses of frames.
     pub learn: bool,
-    /// Time after which an unused learned address expires.
+    /// Time after which the switch forgets an unused learned address.
     pub forget_after: Time,
-    /// Maximum number of learned addresses.
+    /// Maximum number of addresses that the switch learns.
     pub addresses_max: usize,
     /// Maximum number of frames per second that go to all ports.
     pub flood_limit: u64,
 }
 
-/// A switch, as its file describes it.
+/// A switch for real packets, as its file describes it.
 #[derive(Clone, Debug)]
 pub struct SwitchFile {
     /// Scenario of the switch: one switch with a host at every port. A host has the name of the
     /// interface, and its link the port's rate. The traffic of the hosts has no meaning.
     pub scenario: Scenario,
-    /// Ports that the file describes.
+    /// Ports that the switch file describes.
     pub ports: Vec<PortSpec>,
     /// Settings of the switch besides the buffer.
     pub forwarding: Forwarding,
-    /// Text of the switch's file.
+    /// Text of the file that describes the switch.
     pub text: String,
-    /// Warnings to check before trusting the numbers.
+    /// Warnings about the switch file, to check before trusting the numbers.
     pub warnings: Vec<Problem>,
 }
 
 impl SwitchFile {
-    /// Names of the ports' interfaces.
+    /// Names of the interfaces that are the ports.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.ports.iter().map(|port| port.interface.clone()).collect()
@@ -82,7 +82,7 @@ struct Own {
     forwarding: Forwarding,
 }
 
-/// Reads a switch's file.
+/// Reads the file that describes a switch.
 ///
 /// # Errors
 /// All mistakes in the file, with file, line, key and advice.
@@ -103,7 +103,7 @@ pub fn load(path: &Path) -> Result<SwitchFile, LoadError> {
     }
 }
 
-/// Reads a switch from `text`, as if it were the content of the file `path`.
+/// Reads a switch from `text`, which error messages treat as the content of the file `path`.
 ///
 /// # Errors
 /// Returns the errors of [`load`].

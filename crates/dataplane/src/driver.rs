@@ -10,10 +10,10 @@ use bufferlab_units::{Serializer, Time, mix};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Minimum time between two arrivals, so that no two arrivals are at the same time.
+/// Minimum time between two arrivals, so that no two packets arrive at one instant.
 const APART: Time = Time::from_ns(1);
 
-/// A packet that arrives at the buffer.
+/// A packet that arrives at the switch's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
     /// Time at which the packet's last bit arrives.
@@ -21,20 +21,21 @@ pub struct Incoming {
     /// Header of the packet. Its size is the bytes on the wire, with preamble, check
     /// sequence and gap.
     pub header: Header,
-    /// Number of the packet's ingress port.
+    /// Number of the port at which the packet arrived.
     pub ingress: u16,
-    /// Number of the packet's egress port.
+    /// Number of the port through which the packet leaves.
     pub egress: u16,
 }
 
 /// A packet that leaves the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departing {
-    /// Identifier of the packet, chosen by the caller.
+    /// Identifier that the caller chose for the packet.
     pub id: u32,
-    /// Number of the packet's egress port.
+    /// Number of the port through which the packet leaves.
     pub port: u16,
-    /// Time at which the first bit departs: the packet is no longer in the buffer.
+    /// Time at which the first bit of the packet departs. From this time, the packet is no longer
+    /// in the buffer.
     pub starts: Time,
     /// Time at which the last bit departs: the neighbour may have the packet.
     pub ends: Time,
@@ -42,23 +43,23 @@ pub struct Departing {
     pub marked: bool,
 }
 
-/// The switch of `bufferlab-core` with any policy.
+/// Core switch of `bufferlab-core` with any policy.
 pub type Core = Switch<Box<dyn Policy>>;
 
 /// Receiver of the fates of packets, in the order of time. `core` and `buffer` have the state
 /// right after the event.
 pub trait PacketEvents {
-    /// Packet `id` was stored in `queue`. `marked` means that it was marked on arrival.
+    /// Packet `id` was stored in `queue`. `marked` means that the packet was marked on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
     /// Packet `id`, which requested space in `queue`, was refused.
     fn refused(&mut self, id: u32, queue: QueueId, refusal: Refusal, core: &Core);
     /// Packet `id` was removed from `queue` without being sent.
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer);
-    /// The switch sent a packet.
+    /// The switch sent the packet that `departing` describes.
     fn sent(&mut self, departing: Departing, core: &Core);
 }
 
-/// Observer of the core that forwards evictions.
+/// Observer of the core switch that forwards evictions.
 struct Listener<'a, W>(&'a mut W);
 
 impl<W: PacketEvents> Observer for Listener<'_, W> {
@@ -75,22 +76,22 @@ struct EgressPort {
     is_busy: bool,
 }
 
-/// Driver with the core, and with a virtual clock for every port.
+/// Driver of the core switch, with a virtual clock for every port.
 ///
 /// If several events are at one instant, completed transmissions come first, in the order of their
-/// starts. Then comes the arrival, then timers of the policy. With `tie_order = "insertion"` the
-/// simulator has the same order, so it gives equal verdicts for a replayed record.
+/// starts. The arrival is next, and timers of the policy are last. With `tie_order = "insertion"`
+/// the simulator uses this order, so the simulator gives equal verdicts for a replayed record.
 pub struct Driver {
     core: Core,
     ports: Vec<EgressPort>,
     /// Ends of transmissions: time, number of the transmission, port.
     ends: BinaryHeap<Reverse<(Time, u64, u16)>>,
     transmissions: u64,
-    /// Bytes on the wire by packet identifier.
+    /// Number of bytes on the wire, by packet identifier.
     wire_bytes: Vec<u32>,
     /// Number of bytes of a frame that the buffer does not charge.
     uncharged: u32,
-    /// Time of the policy's next timer.
+    /// Time at which the policy's next timer is due.
     timer: Option<Time>,
     /// Earliest time of the next arrival; decisions before this time are final.
     earliest: Time,
@@ -120,7 +121,7 @@ pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
         scheduler: scheduler
             .map_err(|error| BuildError { param: "scheduler", message: error.to_string() })?,
         profile: scenario.profile,
-        // The simulator seeds its first switch in the same way.
+        // The simulator derives the seed of its first switch with this formula, too.
         seed: mix(scenario.seed ^ mix(1)),
         hardware: spec.hardware.switch,
         ..SwitchConfig::new(spec.buffer_bytes, scenario.topology.switch_port_rates(0))
@@ -174,25 +175,25 @@ impl Driver {
         self.late
     }
 
-    /// Returns a failure of the policy, once.
+    /// Returns a failure of the policy; later calls return `None`.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.core.take_failure()
     }
 
-    /// Time at which the next transmission ends.
+    /// Time at which the next transmission of a port ends.
     #[must_use]
     pub fn next_end(&self) -> Option<Time> {
         self.ends.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Handles the arrival of packet `id`, after all earlier events. Returns the time at
-    /// which the packet counts as arrived. It is later than `incoming.at` if later decisions
+    /// Handles the arrival of packet `id`, after all earlier events. Returns the time at which the
+    /// packet counts as arrived. The returned time is later than `incoming.at` if later decisions
     /// are already final.
     pub fn arrive<W: PacketEvents>(&mut self, id: u32, incoming: &Incoming, events: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
-        // Arrivals at equal times are not late: they are copies of one frame, or
-        // timestamps of two ports.
+        // Two arrivals with equal times are not late: they are copies of one frame, or frames of
+        // two ports with equal timestamps.
         self.late += u64::from(self.decided.is_some_and(|decided| incoming.at <= decided));
         self.run(at, false, events);
         self.earliest = at + APART;
@@ -228,11 +229,11 @@ impl Driver {
     pub fn advance<W: PacketEvents>(&mut self, until: Time, events: &mut W) {
         self.run(until, true, events);
         self.decided = self.decided.max(Some(until));
-        // The times of arrivals are whole nanoseconds.
+        // The time of an arrival must be a whole number of nanoseconds.
         self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
     }
 
-    /// Sends all packets that the switch stores.
+    /// Sends all packets that are stored in the switch.
     pub fn finish<W: PacketEvents>(&mut self, events: &mut W) {
         while let Some(end) = self.next_end() {
             self.advance(end, events);

@@ -1,9 +1,9 @@
-//! Errors of the switch for real packets.
+//! Errors of the program that switches real packets.
 
 use bufferlab_core::BuildError;
 use nix::errno::Errno;
 
-/// Reason why a switch cannot continue.
+/// Reason why a switch for real packets cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
     /// An interface in the switch file does not exist.
@@ -11,17 +11,17 @@ pub enum ShellError {
     NoInterface {
         /// Name of the interface in the switch file.
         name: String,
-        /// Names of the existing interfaces.
+        /// Names of the interfaces that exist on this machine.
         known: String,
     },
-    /// The operating system refused an operation.
+    /// The operating system refused an operation on an interface.
     #[error("{what} of \"{interface}\": {source}{}", advice(*source))]
     System {
-        /// Description of the attempted operation.
+        /// Description of the operation that was attempted.
         what: &'static str,
-        /// Name of the interface.
+        /// Name of the interface that the operation was for.
         interface: String,
-        /// Error of the operating system.
+        /// Error that the operating system reported.
         source: Errno,
     },
     /// The policy, its scheduler or its marking rule does not fit the switch.
@@ -30,13 +30,13 @@ pub enum ShellError {
     /// The policy failed while the switch ran.
     #[error("the policy failed: {0}")]
     Policy(String),
-    /// The server of counters cannot start.
+    /// The server that shows counters cannot start.
     #[error("cannot show metrics: {0}")]
     Metrics(std::io::Error),
     /// The process that renames captures cannot start.
     #[error("cannot start the process that renames captures: {0}")]
     Captures(std::io::Error),
-    /// The process cannot give up root's rights.
+    /// The process cannot give up the rights of root.
     #[error("cannot give up the rights of root: {0}")]
     Rights(Errno),
 }

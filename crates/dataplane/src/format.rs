@@ -3,7 +3,7 @@
 use bufferlab_document::spec::{Kind, TableSpec, computed, default, optional, required};
 use bufferlab_params::{Choice, Profile};
 
-/// Keys at the root of a switch file.
+/// Keys at the top level of a switch file.
 pub static ROOT: TableSpec = TableSpec {
     title: "top level",
     doc: "A switch that forwards real packets between interfaces.",

@@ -9,7 +9,8 @@ use std::net::Ipv4Addr;
 
 /// Size of an Ethernet header without a VLAN tag (bytes).
 pub const HEADER_BYTES: usize = 14;
-/// Size of the smallest frame without its check sequence (bytes); IEEE 802.3 has 64 B with it.
+/// Size of the smallest frame without its check sequence (bytes); IEEE 802.3 has 64 B with the
+/// check sequence.
 pub const SMALLEST_BYTES: usize = 60;
 
 const IPV4: u16 = 0x0800;
@@ -19,7 +20,7 @@ const SERVICE_VLAN: u16 = 0x88a8;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Position of the congestion bits in a frame.
+/// Network protocol of a frame, which gives the position of the congestion bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Network {
     V4,
@@ -40,8 +41,8 @@ pub struct Headers {
     /// Priority code point of the outer VLAN tag (IEEE 802.1Q), 0 to 7; `None` without a tag.
     pub tag_priority: Option<u8>,
     /// Header of the packet, without size and priority. The ECN state is read from the ECN bits
-    /// (RFC 3168). The flow is a hash of addresses, protocol and ports. Without IP addresses, it is
-    /// a hash of the link's addresses.
+    /// (RFC 3168). The flow is a hash of addresses, protocol and ports. Without IP addresses, the
+    /// flow is a hash of the link-layer addresses.
     pub packet: Header,
 }
 
@@ -64,7 +65,8 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     let mut flow = Hash::new();
     for tag in frame[12..12 + tags].chunks(TAG_BYTES) {
         // The VLAN number is part of the flow, because hosts of different networks may have equal
-        // addresses. The priority is not a part, because it may vary within a flow.
+        // addresses. The priority in the tag is not a part of the flow, because the priority may
+        // vary within a flow.
         flow.take(&[tag[2] & 0x0f, tag[3]]);
     }
     let (network, code_point, bits) = match kind {
@@ -86,7 +88,7 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     Ok(Headers { to, from, code_point, tag_priority, packet })
 }
 
-/// Size of a VLAN tag (bytes): its type, then priority and number (IEEE 802.1Q).
+/// Size of a VLAN tag (bytes), which has a type, a priority and a number (IEEE 802.1Q).
 pub const TAG_BYTES: usize = 4;
 
 fn is_tag(kind: u16) -> bool {
@@ -174,9 +176,9 @@ pub fn mark(frame: &mut [u8]) {
     }
 }
 
-/// Completes a checksum that the sender left to its card: the sum of RFC 1071, beginning at byte
-/// `start`. The checksum's place is `offset` bytes further, and has the sum of the pseudo header
-/// until then. Returns false if the frame is too short.
+/// Completes a checksum that the sender left to its network card: the sum of RFC 1071 over the
+/// bytes from `start`. The checksum's place is `offset` bytes after `start`. Before the call, this
+/// place has the sum of the pseudo header. Returns false if the frame is too short.
 pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(part) = frame.get_mut(start..).filter(|part| part.len() >= offset + 2) else { return false };
     let sum = !fold(sum_of(part));
@@ -196,7 +198,7 @@ fn sum_of(bytes: &[u8]) -> u64 {
     sum + u64::from(u32::from_be_bytes(last))
 }
 
-/// Adds the carries of a sum until it has 16 bits.
+/// Adds the carries of a sum until the sum has 16 bits.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -371,8 +373,8 @@ mod tests {
         assert_eq!(fragment(0), fragment(7));
     }
 
-    /// Adds tags of these types (0x81 or 0x88) to a frame, with priorities 5, 4, …,
-    /// and numbers 7, 8, ….
+    /// Adds VLAN tags of these types (0x81 or 0x88) to a frame, with priorities 5, 4, …, and
+    /// numbers 7, 8, ….
     fn tagged(frame: &[u8], types: &[u8]) -> Vec<u8> {
         let mut all = frame[..12].to_vec();
         for (index, &kind) in (0..).zip(types) {

@@ -47,8 +47,8 @@ impl Durations {
         self.largest
     }
 
-    /// Upper end of the bin with quantile `q` (ns). It is at most 13 % above the quantile, and at
-    /// most the largest duration.
+    /// Upper end of the bin that contains quantile `q` (ns). The returned value is at most 13 %
+    /// above the quantile, and at most the largest duration.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         let wanted = (self.count as f64 * q).ceil() as u64;

@@ -1,5 +1,5 @@
-//! A switch for real packets. It is the third driver of `bufferlab-core`, beside the
-//! simulator and the vectors.
+//! A switch for real packets: the third driver of `bufferlab-core`, beside the simulator and the
+//! vectors.
 //!
 //! ```text
 //!   interfaces ─► sockets ─► frame ─► addresses ─► delay line ─► Driver ─► sockets ─► interfaces
@@ -9,14 +9,14 @@
 //!
 //! [`Driver`] decides about packets. Its inputs are arrivals with their times; its outputs are
 //! verdicts, marks and departures. The driver has no clock and no sockets, so its answers are equal
-//! in a test, in a replay and behind interfaces. The rest is a thin shell: [`frame`] reads headers,
-//! [`AddressTable`] learns addresses, [`Pipeline`] connects them, and [`Opened::run`] moves frames
-//! between sockets and the pipeline.
+//! in a test, in a replay and behind interfaces. Other modules are thin: [`frame`] reads headers,
+//! [`AddressTable`] learns addresses, [`Pipeline`] connects these parts, and [`Opened::run`] moves
+//! frames between sockets and the pipeline.
 //!
-//! **Time.** An arrival is the time at which the kernel received the frame, plus the delay line.
-//! A departure follows from the port's virtual clock. It starts at the end of the previous
-//! transmission or at the packet's arrival, whichever is later. Arrivals and departures are
-//! merged by these times before the core decides. A delayed process sends frames late, but its
+//! **Time.** An arrival is the time at which the kernel received the frame, plus the delay line. A
+//! departure follows from the port's virtual clock. A transmission starts at the end of the
+//! previous transmission or at the packet's arrival, whichever is later. Arrivals and departures
+//! are merged by these times before the core decides. A delayed process sends frames late, but its
 //! decisions do not change.
 
 mod addresses;

@@ -10,7 +10,7 @@ use nix::sys::socket::{
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Receiver of state changes of a switch's interfaces.
+/// Receives state changes of the switch's interfaces from the kernel.
 pub(crate) struct LinkWatch {
     socket: OwnedFd,
     buffer: Vec<u8>,
@@ -31,7 +31,7 @@ impl LinkWatch {
         Ok(Self { socket, buffer: vec![0; 1 << 16] })
     }
 
-    /// Socket that becomes readable when a link changes.
+    /// Socket that becomes readable when an interface changes its state.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -82,7 +82,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
     found
 }
 
-/// Returns the state of a link from the kind and the flags of a message about it.
+/// Returns the state of a link from the kind and the flags of a message about the link.
 fn state_of(kind: u16, flags: u32) -> LinkState {
     if kind == DELETED_LINK { LinkState::Removed } else { LinkState::from_flags(flags) }
 }
@@ -91,7 +91,7 @@ fn state_of(kind: u16, flags: u32) -> LinkState {
 mod tests {
     use super::*;
 
-    /// Builds a message about a link with `flags`.
+    /// Builds a message about a link that has the flags `flags`.
     fn message(kind: u16, family: u8, index: i32, flags: u32) -> Vec<u8> {
         let mut bytes = 32_u32.to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());

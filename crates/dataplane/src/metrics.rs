@@ -37,18 +37,18 @@ pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>
         take_usual_priority();
         let counters = move || watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
-        // If the server of counters cannot start, forwarding continues without it.
+        // If the server for counters cannot start, the switch forwards packets without this server.
         let _ = runtime.and_then(|runtime| runtime.block_on(accept(listener, Arc::new(counters))));
     });
 }
 
-/// Function that formats a page of all counters.
+/// Function that formats a page with all counters of the switch.
 type Counters = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// Longest time for one connection, so that a stalled peer cannot occupy a socket for longer.
 const CONNECTION_MAX: Duration = Duration::from_secs(10);
 
-/// Accepts connections until the process ends.
+/// Accepts connections to the counter server until the process ends.
 async fn accept(listener: TcpListener, counters: Counters) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -61,7 +61,7 @@ async fn accept(listener: TcpListener, counters: Counters) -> io::Result<()> {
     }
 }
 
-/// Answers one request and closes the connection.
+/// Answers one request for counters and closes the connection.
 async fn attend(stream: tokio::net::TcpStream, counters: Counters) {
     let service = service_fn(|request: Request<Incoming>| {
         let answer = answer(&request, &*counters);
@@ -72,7 +72,7 @@ async fn attend(stream: tokio::net::TcpStream, counters: Counters) {
         .keep_alive(false)
         .title_case_headers(true)
         .serve_connection(TokioIo::new(stream), service);
-    // A peer gets no answer if it leaves early or does not read.
+    // A client gets no answer if it leaves early or does not read.
     let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
 }
 
@@ -308,7 +308,7 @@ mod tests {
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n\n{page}");
         }
-        // A sample must belong to the metric family before it.
+        // Each sample must belong to the metric family of the preceding `# TYPE` line.
         let mut family = "";
         for line in page.lines() {
             match line.strip_prefix("# TYPE ") {

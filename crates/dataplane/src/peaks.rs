@@ -1,4 +1,4 @@
-//! Peak occupancy of the buffer and its queues.
+//! Peak occupancy of the buffer and of its queues.
 
 /// Peak occupancy of buffer and queues, since the last reading and since the start (bytes).
 #[derive(Debug, Default)]

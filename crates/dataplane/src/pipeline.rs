@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Due {
     /// Time at which the neighbour should have the frame.
     pub at: Time,
-    /// Number of the frame's slot; see [`Pipeline::frame`].
+    /// Number of the slot that has the frame; see [`Pipeline::frame`].
     id: u32,
 }
 
@@ -53,7 +53,7 @@ impl Frames {
     }
 }
 
-/// Number of a port's lost packets by reason.
+/// Number of packets that a port lost, by reason.
 type Losses = BTreeMap<&'static str, u64>;
 
 /// Recorder of the fates of packets: sent frames wait for their time, lost frames free their slots.
@@ -79,14 +79,14 @@ impl Outcome<'_> {
         }
     }
 
-    /// Captures the loss of a frame.
+    /// Writes the loss of a frame to the capture.
     fn capture(&mut self, id: u32, at: Time, loss: Loss) {
         if let (Some(capture), Some(origin)) = (self.capture.as_mut(), self.frames.origins[id as usize]) {
             capture.lost(origin, at, loss, &self.frames.frames[id as usize]);
         }
     }
 
-    /// Captures a congestion mark on a frame.
+    /// Marks a frame as congested, and notes the mark for the capture.
     fn mark(&mut self, id: u32, queue: QueueId, on_arrival: bool, core: &Core) {
         frame::mark(&mut self.frames.frames[id as usize]);
         if self.capture.is_some() {
@@ -166,12 +166,12 @@ pub struct Pipeline {
     delay: Time,
     overhead: u32,
     largest: usize,
-    /// Packets in the delay line, by time.
+    /// Packets in the delay line, in the order of their times.
     pending: VecDeque<(Incoming, u32)>,
     frames: Frames,
     due: Vec<VecDeque<Due>>,
     tallies: Vec<Tallies>,
-    /// Lost packets of each port.
+    /// Numbers of lost packets, by port and reason.
     losses: Vec<Losses>,
     peaks: Peaks,
     /// Durations that sent packets spent in the buffer, by queue.
@@ -240,19 +240,19 @@ impl Pipeline {
         record.mark(self.driver.earliest().min(open.unwrap_or(Time::MAX)));
     }
 
-    /// Driver of the switch.
+    /// Driver of the core switch in this pipeline.
     #[must_use]
     pub const fn driver(&self) -> &Driver {
         &self.driver
     }
 
-    /// Frame counts of all ports, by port number.
+    /// Frame counts of all ports, in the order of port numbers.
     #[must_use]
     pub fn tallies(&self) -> &[Tallies] {
         &self.tallies
     }
 
-    /// Frame counts of `port`, for the shell.
+    /// Frame counts of `port`, which the shell updates.
     pub fn tallies_mut(&mut self, port: u16) -> &mut Tallies {
         &mut self.tallies[usize::from(port)]
     }
@@ -295,7 +295,7 @@ impl Pipeline {
         self.capture.as_ref().map(CaptureWriter::left_out)
     }
 
-    /// Returns a failure of the policy, once.
+    /// Returns a failure of the policy; later calls return `None`.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.driver.take_failure()
@@ -385,7 +385,7 @@ impl Pipeline {
         driver.advance(now, &mut outcome);
     }
 
-    /// Sends all stored and delayed packets, however late they are.
+    /// Sends all stored and delayed packets without waiting for their times.
     pub fn finish(&mut self) {
         if let Some(last) = self.pending.back().map(|(incoming, _)| incoming.at) {
             self.advance(last);
@@ -394,7 +394,7 @@ impl Pipeline {
         driver.finish(&mut Outcome { frames, due, record, capture, losses, peaks, stays });
     }
 
-    /// Time of the next decision or departure.
+    /// Time of the pipeline's next decision or departure.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
         let due = self.due.iter().filter_map(|due| due.front()).map(|due| due.at).min();
@@ -402,15 +402,15 @@ impl Pipeline {
         [due, arrival, self.driver.next_end()].into_iter().flatten().min()
     }
 
-    /// Returns the next frame of `port` that is due by `now`; `None` without such a frame. Report
-    /// its handover with [`Self::handed_over`].
+    /// Returns the next frame of `port` that is due by `now`, or `None` if no frame is due. After
+    /// the handover of the frame, call [`Self::handed_over`].
     #[must_use]
     pub fn next_due(&mut self, port: u16, now: Time) -> Option<Due> {
         let due = &mut self.due[usize::from(port)];
         due.front().is_some_and(|due| due.at <= now).then(|| due.pop_front()).flatten()
     }
 
-    /// Content of a frame that is due.
+    /// Bytes of a frame that is due at its egress port.
     #[must_use]
     pub fn frame(&self, due: Due) -> &[u8] {
         &self.frames.frames[due.id as usize]
@@ -433,8 +433,8 @@ impl Pipeline {
         self.frames.free.push(due.id);
     }
 
-    /// Ends the capture, if the pipeline has one, and waits until it is written. Frames that are
-    /// still due are not sent.
+    /// Ends the capture, if the pipeline has one, and waits until the capture is written. Frames
+    /// that are still due are not sent.
     ///
     /// # Errors
     /// If the capture could not be written completely.

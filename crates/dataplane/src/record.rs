@@ -1,8 +1,8 @@
 //! Record of a switch: a file with a line for each packet that requested space, and the verdict.
 //!
 //! The file is a packet trace of the scenario format (`kind = "trace"`), so a user can try any
-//! policy on it. The verdicts are in further columns. `bufferlab switch --verify` compares them
-//! with the simulator's verdicts.
+//! policy on the recorded packets. The verdicts are in further columns. `bufferlab switch --verify`
+//! compares these verdicts with the simulator's verdicts.
 
 use crate::driver::Incoming;
 use bufferlab_core::{DropReason, Refusal};
@@ -23,7 +23,7 @@ pub const SWITCH_FILE: &str = "switch.toml";
 /// Name of the file with a record's progress, in the folder of the record.
 pub const PROGRESS_FILE: &str = "progress.csv";
 
-/// Outcome of a packet that requested space.
+/// Outcome of a packet that requested space in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The switch sent the packet.
@@ -55,14 +55,14 @@ impl Fate {
     }
 }
 
-/// A recorded packet that requested space.
+/// A recorded packet that requested space in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Recorded arrival of the packet.
+    /// Arrival time, header and ports of the packet.
     pub incoming: Incoming,
     /// Number of the queue, within the port, in which the packet requested space.
     pub queue: u8,
-    /// Fate of the packet.
+    /// Fate of the packet: sent, refused or evicted.
     pub fate: Fate,
 }
 
@@ -76,16 +76,16 @@ impl Recorded {
         }
     }
 
-    /// Whether the fate of the packet is decided.
+    /// Whether the switch has already decided the fate of the packet.
     pub(crate) fn is_settled(&self) -> bool {
         !matches!(self.fate, Fate::Sent { at: Time::ZERO, .. })
     }
 }
 
-/// Writer of a record.
+/// Writer of the record of packets and verdicts.
 ///
-/// A record must be readable however its switch ends. So lines reach the file whole, and `mark`
-/// periodically notes the time until which no line is missing.
+/// A record must be readable even if its switch was killed. So the file gets only whole lines, and
+/// `mark` periodically notes the time until which no line is missing.
 #[derive(Debug)]
 pub struct RecordWriter {
     out: BufWriter<File>,
@@ -104,8 +104,8 @@ pub struct RecordWriter {
 const COMPLETE: &str = "complete";
 
 impl RecordWriter {
-    /// Creates `folder` and a record in it, for a switch with the given ports, whose file
-    /// has the text `text`.
+    /// Creates `folder` with a record, for a switch with the ports `names` whose file has the text
+    /// `text`.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -130,8 +130,8 @@ impl RecordWriter {
     fn try_write(&mut self, row: &Recorded) -> io::Result<()> {
         self.line.clear();
         row::write(&mut self.line, row, &self.names)?;
-        // Each line is written in one call: the buffer passes on its content before a line for
-        // which it has no room.
+        // Each line is written in one call. If the writer's buffer has no room for the line, the
+        // content of the buffer is first written to the file.
         self.out.write_all(&self.line)?;
         self.packets += 1;
         Ok(())
@@ -151,7 +151,7 @@ impl RecordWriter {
         self.progress.write_all(line.as_bytes())
     }
 
-    /// Ends the record with its last lines.
+    /// Ends the record of packets with its last lines.
     ///
     /// # Errors
     /// The first error of any row in the record.

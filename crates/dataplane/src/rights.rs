@@ -1,4 +1,5 @@
-//! Gives up rights permanently, so that no frame can make the switch misuse them.
+//! Gives up the process's rights permanently, so that no frame can make the switch misuse these
+//! rights.
 
 use caps::CapSet;
 use nix::errno::Errno;
@@ -8,11 +9,11 @@ use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 const NOBODY: u32 = 65_534;
 
 /// Gives up all capabilities of the calling thread, including those that a program could regain.
-/// The thread also loses the right to gain rights by starting a program. Threads started later
-/// inherit this state.
+/// The thread also loses the right to gain rights by starting a program. Threads started later have
+/// no capabilities, either.
 pub(crate) fn give_up() {
-    // Shrinking the bounding set needs a capability, so it goes first. A thread without the
-    // capability has nothing to lose.
+    // The bounding set is cleared first, because clearing this set needs a capability. A thread
+    // without this capability has no other capabilities to give up.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);
@@ -20,9 +21,9 @@ pub(crate) fn give_up() {
     let _ = nix::sys::prctl::set_no_new_privs();
 }
 
-/// Changes the user of a process that is root's to the caller of sudo(8), or to `nobody`. Then
-/// gives up all capabilities. The process must have only one thread: other threads would keep
-/// their capabilities.
+/// Changes the user of a process that root started to the caller of sudo(8), or to `nobody`.
+/// Afterwards, the process gives up all capabilities. The process must have only one thread: other
+/// threads would keep their capabilities.
 ///
 /// # Errors
 /// If the user cannot be changed. In a user namespace without other users, root has only the rights
@@ -41,13 +42,13 @@ pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Returns user and group that replace root.
+/// Returns the user and the group that replace root.
 fn successor(variable: impl Fn(&str) -> Option<String>) -> (u32, u32) {
     let id = |name| variable(name)?.parse().ok().filter(|&id: &u32| id != 0);
     id("SUDO_UID").zip(id("SUDO_GID")).unwrap_or((NOBODY, NOBODY))
 }
 
-/// Whether the user namespace maps `id`: user_namespaces(7).
+/// Whether the user namespace maps the user or group `id`: user_namespaces(7).
 fn is_mapped(map: &str, id: u32) -> bool {
     let text = std::fs::read_to_string(map).unwrap_or_default();
     text.lines().any(|line| {

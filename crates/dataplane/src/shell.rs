@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Condition that stops a run.
+/// Condition that stops a run of the switch.
 #[derive(Debug)]
 pub struct Stopping<'a> {
     /// Flag that a signal sets to stop the run.
@@ -40,20 +40,21 @@ pub struct RunOptions<'a> {
     pub record: Option<RecordWriter>,
     /// Writer of captures of all ports.
     pub capture: Option<CaptureWriter>,
-    /// Whether the run requests real-time priority. Without it, other programs delay
+    /// Whether the run requests real-time priority. Without this priority, other programs delay
     /// frames by milliseconds.
     pub real_time: bool,
     /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake. A sleeping core
     /// wakes up late, on virtual machines by hundreds of microseconds.
     pub keep_awake: bool,
-    /// Loopback address of the server for Prometheus counters.
+    /// Loopback address of the server that shows counters to Prometheus.
     pub metrics: Option<SocketAddr>,
-    /// Whether the whole process permanently changes from root to another user. The process must
-    /// then have one thread. Otherwise only the calling thread gives up its capabilities.
+    /// Whether the whole process permanently changes from root to another user. A process that
+    /// changes its user must have one thread. Without the change, only the calling thread gives up
+    /// its capabilities.
     pub change_user: bool,
     /// Function that receives a message at each state change of an interface.
     pub tell: Option<fn(&str)>,
-    /// Condition that stops the run.
+    /// Condition that stops the run of the switch.
     pub stopping: Stopping<'a>,
 }
 
@@ -73,10 +74,10 @@ pub struct Summary {
     /// CPU time of all cores that a hypervisor gave to other machines during the run (steal time).
     /// Frames may be late by the steal time. `None` if the kernel does not report it.
     pub stolen: Option<Time>,
-    /// Number of frames that the kernel dropped because the process was too slow. The
-    /// record lacks them.
+    /// Number of frames that the kernel dropped because the process was too slow. The record lacks
+    /// these frames.
     pub missed: u64,
-    /// Report on the capture, or its error.
+    /// Report on the finished capture, or the capture's error.
     pub capture: std::io::Result<Option<CaptureReport>>,
     /// Remarks that users need before they trust the lateness.
     pub notes: Vec<String>,
@@ -104,8 +105,8 @@ pub struct Opened<'a> {
 }
 
 /// Opens the interfaces of `file`, which now begin to queue frames. Gives up rights as described at
-/// [`RunOptions::change_user`]: capabilities of all sets, and the right to gain new ones. Threads
-/// that are started later have no capabilities either.
+/// [`RunOptions::change_user`]: capabilities of all sets, and the right to gain new capabilities.
+/// Threads that are started later have no capabilities, either.
 ///
 /// # Errors
 /// [`ShellError`] if an interface cannot be opened, or rights cannot be given up.
@@ -242,13 +243,13 @@ struct Shell {
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
     contents: Vec<u8>,
     tell: Option<fn(&str)>,
-    /// Number of interface changes so far.
+    /// Number of interface changes since the start of the run.
     changes: usize,
     /// Remarks that users need before they trust the run.
     notes: Vec<String>,
 }
 
-/// Sockets with data to read.
+/// Sockets that have data to read.
 struct Ready {
     /// Whether each port can have received an untagged frame, and a tagged frame.
     ports: Vec<[bool; 2]>,
@@ -284,7 +285,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Sleeps until a frame is due or arrives.
+    /// Sleeps until the next frame is due or arrives.
     fn wait(&self, until: Time) -> Ready {
         const LONGEST: Time = Time::from_ms(50);
         let now = self.now();
@@ -317,7 +318,7 @@ impl Shell {
         // The thread reads the ports in turn, but orders frames by their timestamps.
         self.arrivals.sort_by_key(|(at, port, range)| (*at, *port, range.start));
         for (at, port, range) in &self.arrivals {
-            // The pipeline has counted a discarded frame.
+            // The pipeline counts each discarded frame, so the result is not needed.
             let _ = self.pipeline.receive(*port, *at, &self.contents[range.clone()]);
         }
         Ok(())
@@ -338,7 +339,7 @@ impl Shell {
         }
         let (frame, start) = (received.frame, self.contents.len());
         match received.tag {
-            // Reinsert the VLAN tag where the kernel removed it.
+            // Reinsert the VLAN tag in the place from which the kernel removed it.
             Some(tag) if frame.len() >= 12 => {
                 for part in [&frame[..12], &tag, &frame[12..]] {
                     self.contents.extend_from_slice(part);
@@ -406,7 +407,7 @@ impl Shell {
     fn show(&mut self, watch: &Watch, start: Time, snapshot: &mut Box<Snapshot>) {
         snapshot.take(&self.pipeline, &self.lateness);
         (snapshot.at, snapshot.missed) = (self.now().saturating_sub(start), self.missed());
-        // Peaks accumulate until the switch publishes a snapshot.
+        // Peaks of occupancy cover the time between two published snapshots.
         if watch.publish(snapshot) {
             self.pipeline.forget_peaks();
         }

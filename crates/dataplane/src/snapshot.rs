@@ -11,19 +11,19 @@ use bufferlab_core::{Counters, Tags};
 use bufferlab_units::Time;
 use std::sync::Mutex;
 
-/// State of a port at an instant.
+/// State of a switch's port at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct PortSnapshot {
-    /// Counts of the port's frames outside the core.
+    /// Counts of the port's frames that are outside the core switch.
     pub tallies: Tallies,
     /// Number of packets that the port's queues lost, by reason.
     pub losses: Vec<(&'static str, u64)>,
 }
 
-/// State of a queue at an instant.
+/// State of a switch's queue at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct QueueSnapshot {
-    /// Number of the queue's port.
+    /// Number of the port to which the queue belongs.
     pub port: u16,
     /// Priority of the queue at its port.
     pub priority: u8,
@@ -33,11 +33,11 @@ pub struct QueueSnapshot {
     pub peak: u64,
     /// Threshold of the policy for the queue (bytes); `None` without a threshold.
     pub threshold: Option<u64>,
-    /// Counters of the queue in the core.
+    /// Counters of the queue in the core switch.
     pub counters: Counters,
 }
 
-/// State of a switch at an instant.
+/// State of a whole switch at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Time since the switch started.
@@ -50,9 +50,9 @@ pub struct Snapshot {
     pub occupancy: u64,
     /// Peak occupancy of the buffer since the last snapshot (bytes).
     pub peak: u64,
-    /// Capacity of the buffer (bytes).
+    /// Capacity of the packet buffer (bytes).
     pub capacity: u64,
-    /// Lateness of frames: p50, p99, p99.9, largest (ns).
+    /// Lateness of frames (ns): p50, p99, p99.9 and largest value.
     pub lateness_ns: [u64; 4],
     /// Sum of the lateness of all frames (ns).
     pub lateness_sum_ns: u64,
@@ -60,7 +60,7 @@ pub struct Snapshot {
     pub handed_over: u64,
     /// Number of arrivals that came after a decision about an equal or a later time.
     pub late_arrivals: u64,
-    /// Number of frames that the system dropped before the switch read them.
+    /// Number of frames that the kernel dropped before the switch read the frames.
     pub missed: u64,
     /// Number of frames that the capture omitted; `None` without a capture.
     pub left_out: Option<u64>,
@@ -105,7 +105,7 @@ impl Snapshot {
     }
 }
 
-/// Shared place of the last published snapshot.
+/// Shared memory for the last published snapshot.
 #[derive(Debug, Default)]
 pub struct Watch {
     latest: Mutex<Option<Box<Snapshot>>>,

@@ -51,15 +51,15 @@ sockopt_impl!(
 /// Size of a socket's receive buffer (bytes as the kernel counts them): some thousand frames.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// Size of the header `virtio_net_hdr` (bytes).
+/// Size of the header `virtio_net_hdr` before each frame (bytes).
 const CARD_HEADER: usize = 10;
 
 /// An interface that is a port of the switch.
 pub(crate) struct Interface {
     pub(crate) name: String,
-    /// Interface index of the kernel.
+    /// Index of the interface in the kernel.
     pub(crate) index: usize,
-    /// State of the interface when it was opened.
+    /// State that the interface had when it was opened.
     pub(crate) state: LinkState,
     data: OwnedFd,
     /// Socket that receives only frames with a VLAN tag. The kernel removes the tag before a raw
@@ -69,14 +69,14 @@ pub(crate) struct Interface {
     out: OwnedFd,
 }
 
-/// Memory for reading a frame from a socket.
+/// Memory into which the switch reads frames from sockets.
 pub(crate) struct Reading {
     card: [u8; CARD_HEADER],
     frame: Vec<u8>,
     control: Vec<u8>,
 }
 
-/// A frame that was read from a socket.
+/// A frame that the switch read from a socket.
 pub(crate) struct Received<'a> {
     /// Bytes of the frame without check sequence, truncated one byte after the longest
     /// forwarded length.
@@ -127,7 +127,7 @@ impl Interface {
         let message = match recvmsg::<()>(socket.as_raw_fd(), &mut slices, Some(&mut into.control), flags) {
             Ok(message) => message,
             // The error `ENETDOWN` means that the interface was taken down, and may return;
-            // `LinkWatch` reports it.
+            // `LinkWatch` reports this change of state.
             Err(Errno::EAGAIN | Errno::ENETDOWN | Errno::EINTR) => return Ok(None),
             Err(source) => return Err(system("reading", &self.name, source)),
         };
@@ -136,7 +136,8 @@ impl Interface {
             match one {
                 ControlMessageOwned::ScmTimestampns(time) => stamp_ns = Some(ns_of(time)),
                 ControlMessageOwned::RxqOvfl(count) => dropped = Some(count),
-                // Only sockets for tagged frames request this data, because it allocates memory.
+                // Only sockets for tagged frames request this control data, because it allocates
+                // memory.
                 ControlMessageOwned::Unknown(other) => tag = tag.or(tag_of(&other.data_bytes)),
                 _ => {}
             }
@@ -146,7 +147,7 @@ impl Interface {
         Ok(Some(Received { frame: &mut into.frame[..bytes], stamp_ns, dropped, tag, checksum }))
     }
 
-    /// Sends `frame`, and returns whether the interface took it.
+    /// Sends `frame`, and returns whether the interface took the frame.
     pub(crate) fn send(&self, frame: &[u8]) -> bool {
         send(self.out.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
     }
@@ -155,7 +156,8 @@ impl Interface {
 /// Size of the structure `tpacket_auxdata` (bytes).
 const AUX_BYTES: usize = 20;
 
-/// Reads the tag in a `tpacket_auxdata`: its status, three lengths and offsets, then tag and type.
+/// Reads the VLAN tag in a `tpacket_auxdata`, which has status, lengths and offsets before the tag
+/// and its type.
 fn tag_of(aux: &[u8]) -> Option<[u8; TAG_BYTES]> {
     const HAS_TAG: u32 = 1 << 4; // TP_STATUS_VLAN_VALID
     const HAS_TYPE: u32 = 1 << 6; // TP_STATUS_VLAN_TPID_VALID
@@ -178,7 +180,7 @@ pub(crate) fn system(what: &'static str, interface: &str, source: Errno) -> Shel
     ShellError::System { what, interface: interface.to_owned(), source }
 }
 
-/// Opens the interfaces of all ports.
+/// Opens the interfaces that are the ports of the switch.
 pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
     let addresses: Vec<(String, LinkAddr, LinkState)> = getifaddrs()
         .map_err(|source| system("listing", "all interfaces", source))?
@@ -252,8 +254,8 @@ fn everything(address: &LinkAddr) -> libc::packet_mreq {
     }
 }
 
-/// Returns a program for the classic packet filter. It passes no outgoing frames, and only frames
-/// with (or without) a VLAN tag.
+/// Returns a program for the classic packet filter. The program passes only incoming frames, either
+/// those with or those without a VLAN tag.
 fn filter(tagged: bool) -> [SockFilter; 6] {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K

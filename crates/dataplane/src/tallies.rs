@@ -1,9 +1,9 @@
-//! Counts of frames outside the core: the core never sees these frames.
+//! Counts of frames that the core switch never sees.
 
 use bufferlab_params::choices;
 
 choices! {
-    /// Reason for discarding a frame before admission.
+    /// Reason for discarding a frame before its admission.
     pub enum Discard {
         Truncated = "truncated": "shorter than its headers say",
         Malformed = "malformed": "its headers contradict themselves",
@@ -17,7 +17,7 @@ choices! {
 }
 
 choices! {
-    /// State of a port's interface: whether it can send and receive.
+    /// State of a port's interface: whether the interface can send and receive.
     #[derive(Default)]
     pub enum LinkState {
         #[default]
@@ -49,18 +49,18 @@ pub struct Tallies {
     pub received: u64,
     /// Size of the received frames, without check sequence (bytes).
     pub received_bytes: u64,
-    /// Number of frames that the port sent.
+    /// Number of frames that the port has sent.
     pub sent: u64,
     /// Size of the sent frames, without check sequence (bytes).
     pub sent_bytes: u64,
-    /// Number of frames that the interface refused.
+    /// Number of frames that the egress interface refused.
     pub refused: u64,
     /// Number of frames that were copied to all other ports.
     pub flooded: u64,
     /// Number of received frames whose checksum the sender left to its card and the
     /// switch completed.
     pub checksums: u64,
-    /// Last announced state of the interface.
+    /// Last state that the interface announced.
     pub link: LinkState,
     /// Number of discarded frames by [`Discard`], in the order of its words.
     pub discarded: [u64; Discard::COUNT],
@@ -72,7 +72,7 @@ impl Discard {
 }
 
 impl Tallies {
-    /// Counts a discarded frame.
+    /// Counts a frame that was discarded before admission.
     pub fn discard(&mut self, why: Discard) {
         self.discarded[why as usize] += 1;
     }

@@ -13,7 +13,7 @@ use bufferlab_units::{BitRate, Time};
 /// Size of the largest frame that a bench sends (bytes).
 pub const PACKET_MAX: u64 = 16_384;
 
-/// A switch whose ports send only on request.
+/// A simulated switch whose ports send packets only on request.
 #[derive(Debug)]
 pub struct Bench {
     config: SwitchConfig,
@@ -93,14 +93,13 @@ impl Bench {
         Ok(())
     }
 
-    /// Number of ports of the switch.
+    /// Number of ports that the switch has.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.config.port_rates.len()
     }
 
-    /// Advances the time without sending, so that a policy updates the counts that it
-    /// makes at intervals.
+    /// Advances the time without sending a packet, so that a policy updates its periodic counts.
     pub fn wait(&mut self, time: Time) {
         let until = self.now + time;
         while let Some(due) = self.switch.poll_timeout().filter(|due| *due <= until) {
@@ -122,7 +121,7 @@ impl Bench {
         matches!(self.switch.handle_arrival(self.now, &packet, &mut self.meter), Admission::Stored { .. })
     }
 
-    /// Whether the switch pauses this priority of the sender behind a port.
+    /// Whether the switch pauses the priority `priority` of the sender at a port.
     #[must_use]
     pub fn is_paused(&self, port: u16, priority: u8) -> bool {
         self.meter.is_paused(ingress(port, priority))
@@ -155,7 +154,7 @@ impl Bench {
         self.meter.counters(port)
     }
 
-    /// Watermarks of a port and of the pools, since they were cleared.
+    /// Watermarks of a port and of the pools since the last clear.
     #[must_use]
     pub fn watermarks(&self, port: u16) -> Levels {
         self.meter.levels(port, true)
@@ -167,12 +166,12 @@ impl Bench {
         self.meter.levels(port, false)
     }
 
-    /// Sets every watermark to the current occupancy.
+    /// Clears the watermarks: each watermark becomes the current occupancy.
     pub fn clear_watermarks(&mut self) {
         self.meter.clear_watermarks();
     }
 
-    /// Bytes of a group that are in headroom.
+    /// Bytes that a priority group has in headroom.
     #[must_use]
     pub fn headroom_bytes(&self, port: u16, priority: u8) -> u64 {
         self.switch.buffer().ingress_headroom_bytes(ingress(port, priority))
@@ -201,7 +200,7 @@ impl Bench {
     }
 }
 
-/// Number of a group's ingress queue.
+/// Number of the ingress queue for a port's priority group.
 fn ingress(port: u16, priority: u8) -> IngressId {
     IngressId(port * PRIORITIES as u16 + u16::from(priority))
 }

@@ -1,5 +1,5 @@
-//! The answer of `check` on headroom: whether the lossless queues of a scenario have enough, by the
-//! model behind `explain`, `lint`, `predict` and `what-if`.
+//! The answer of `check` on headroom: whether the lossless queues of a scenario have enough
+//! headroom, by the model behind `explain`, `lint`, `predict` and `what-if`.
 
 use bufferlab_core::ParamValue;
 use bufferlab_scenario::{Scenario, SwitchSpec};
@@ -12,10 +12,10 @@ const MTU: u32 = 9_100;
 /// Smallest packet that a peer may send (bytes).
 const SMALLEST: u32 = 64;
 
-/// Headroom of a lossless queue of a scenario.
+/// Headroom of a lossless queue in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueHeadroom {
-    /// Speed of the cable (Mb/s).
+    /// Speed of the cable at the queue's port (Mb/s).
     pub speed_mbps: u64,
     /// Length of the cable at the speed of light in SONiC's calculation (metres).
     pub cable_metres: f64,
@@ -26,7 +26,7 @@ pub struct QueueHeadroom {
 }
 
 impl QueueHeadroom {
-    /// The headroom of a queue; `None` if it is lossy, or the policy has no headroom.
+    /// Returns the headroom of a queue; `None` for a lossy queue, or if the policy has no headroom.
     #[must_use]
     pub fn new(scenario: &Scenario, switch: u32, port: u16, priority: u8) -> Option<Self> {
         let cable = scenario.paused_cable(switch, port, priority)?;
@@ -61,8 +61,8 @@ fn pool_of_slice(spec: &SwitchSpec) -> Option<u64> {
     Some(pool / cell / slices * cell)
 }
 
-/// A sentence for each kind of lossless queues of a scenario: how many there are, speed, cable, and
-/// whether headroom is enough.
+/// Returns a sentence for each kind of lossless queues of a scenario: number of queues, speed,
+/// cable, and whether headroom is enough.
 #[must_use]
 pub fn headroom_answers(scenario: &Scenario) -> Vec<String> {
     let mut kinds: BTreeMap<(u64, String, String), usize> = BTreeMap::new();

@@ -48,7 +48,7 @@ use bufferlab_sonic::silicon::PredictError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct OperatorError {
-    /// Text of the error message.
+    /// Text of the error message for the operator.
     pub message: String,
     /// Advice to the user on how to correct the error.
     pub help: String,

@@ -1,4 +1,4 @@
-//! Limits of the answers from a switch's database.
+//! Limits for the answers from the database of a switch.
 
 use crate::store::{KEY_MAX, Limits, VALUE_MAX};
 use bufferlab_params::Limit;

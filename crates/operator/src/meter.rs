@@ -1,4 +1,4 @@
-//! Counters and watermarks of the simulated chip, as a tester reads them from a real one.
+//! Counters and watermarks of the simulated chip, as a tester reads such values from a real chip.
 
 use crate::model::{Model, PRIORITIES};
 use bufferlab_core::{Buffer, IngressId, Observer, QueueId, SwitchEvent};
@@ -7,13 +7,13 @@ use serde::Serialize;
 /// Counters of a port since the chip was built, by priority where several are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Pauses sent to the port's sender.
+    /// Pauses that the switch sent to the sender at the port, by priority.
     pub pauses: Vec<u64>,
     /// Packets from the port that were lost, by group.
     pub group_drops: Vec<u64>,
     /// Packets to the port that were lost, by queue.
     pub queue_drops: Vec<u64>,
-    /// Packets that the port sent, by queue.
+    /// Packets that the port sent, by egress queue.
     pub sent: Vec<u64>,
     /// Packets from the port that were stored, by group.
     pub stored: Vec<u64>,
@@ -22,21 +22,21 @@ pub struct Counters {
 /// Bytes in memory beyond reserves: now, or the most since the watermarks were cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Levels {
-    /// Shared memory of the port's groups.
+    /// Shared memory of the port's priority groups (bytes).
     pub group_shared: Vec<u64>,
-    /// Headroom of the port's groups.
+    /// Headroom of the port's priority groups (bytes).
     pub group_headroom: Vec<u64>,
-    /// Shared memory of the port's queues.
+    /// Shared memory of the port's egress queues (bytes).
     pub queue_shared: Vec<u64>,
-    /// Ingress pool of all ports.
+    /// Memory of all ports in the ingress pool (bytes).
     pub ingress_pool: u64,
-    /// Headroom of all ports.
+    /// Headroom of all ports together (bytes).
     pub headroom_pool: u64,
-    /// Egress pool of lossy queues of all ports.
+    /// Memory of all ports' lossy queues in the egress pool (bytes).
     pub lossy_pool: u64,
 }
 
-/// Current value of a counter, and its maximum since it was cleared (bytes).
+/// Current value of an occupancy, and the maximum since the last clear (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     now: u64,
@@ -53,7 +53,7 @@ impl Level {
 /// Occupancy and watermark of a group or a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    /// Reserve, which is not shared memory (bytes).
+    /// Reserve of the group or queue, which is not shared memory (bytes).
     reserve: u64,
     shared: Level,
     headroom: Level,
@@ -99,7 +99,7 @@ impl Meter {
         }
     }
 
-    /// Sets every watermark to the current occupancy.
+    /// Clears the watermarks: each watermark becomes the current occupancy.
     pub(crate) fn clear_watermarks(&mut self) {
         let members = self.groups.iter_mut().chain(&mut self.queues);
         let levels = members.flat_map(|member| [&mut member.shared, &mut member.headroom]);
@@ -130,7 +130,8 @@ impl Meter {
         }
     }
 
-    /// Levels of a port and of the pools: the most since the last clear, or those of now.
+    /// Occupancies of a port and of the pools: the peaks since the last clear, or the current
+    /// values.
     pub(crate) fn levels(&self, port: u16, peak: bool) -> Levels {
         let of = |level: Level| if peak { level.peak } else { level.now };
         let list = |members: &[Member], level: fn(&Member) -> Level| {
@@ -169,7 +170,7 @@ impl Meter {
     }
 }
 
-/// Groups or queues of a port.
+/// Indices of the groups or queues that belong to a port.
 fn range(port: u16) -> std::ops::Range<usize> {
     let first = usize::from(port) * PRIORITIES;
     first..first + PRIORITIES

@@ -31,14 +31,14 @@ pub enum Limit {
     Bytes(u64),
 }
 
-/// A lossless priority group of a port.
+/// A lossless priority group at a port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupModel {
-    /// Name of the group's buffer profile.
+    /// Name of the priority group's buffer profile.
     pub profile: String,
-    /// Reserve of the group (bytes, in whole cells).
+    /// Reserve of the priority group (bytes, in whole cells).
     pub reserve: u64,
-    /// Limit of the group's occupancy at which it pauses the sender.
+    /// Limit for the group's occupancy, at which the group pauses the sender.
     pub limit: Limit,
     /// Headroom of the group beyond the limit (bytes, in whole cells).
     pub headroom: u64,
@@ -48,10 +48,10 @@ pub struct GroupModel {
     pub xon_offset: u64,
 }
 
-/// A lossy queue of a port.
+/// A lossy egress queue at a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueModel {
-    /// Limit at which the queue loses packets.
+    /// Limit for the occupancy at which the queue loses packets.
     pub limit: Limit,
     /// Minimum of the queue (bytes, in whole cells), if the chip subtracts it from the memory that
     /// ingress queues share.
@@ -61,13 +61,13 @@ pub struct QueueModel {
 /// A port of the modelled switch.
 #[derive(Clone, Debug)]
 pub struct PortModel {
-    /// Name of the port.
+    /// Name of the modelled port, such as `Ethernet0`.
     pub name: String,
     /// Speed of the port (Mb/s).
     pub speed_mbps: u64,
     /// Length of the port's cable (metres).
     pub cable_metres: f64,
-    /// Lossless groups of the port by priority.
+    /// Lossless priority groups of the port, by priority.
     pub groups: BTreeMap<u8, GroupModel>,
     /// Lossy queues of the port by priority.
     pub lossy: BTreeMap<u8, QueueModel>,
@@ -76,10 +76,10 @@ pub struct PortModel {
     pub lossless_queues: BTreeMap<u8, u64>,
 }
 
-/// Model of a switch: its ports and memory, as the simulator has them.
+/// Model of a switch: ports and memory as the simulator has them.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Chip of the switch.
+    /// Chip that the switch has.
     pub chip: &'static Chip,
     /// Size of a memory cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
@@ -95,9 +95,9 @@ pub struct Model {
     pub port_alpha: Option<f64>,
     /// Ports of the switch in the order of their numbers.
     pub ports: Vec<PortModel>,
-    /// Lossless priorities of the switch.
+    /// Priorities that are lossless on the switch.
     pub lossless: BTreeSet<u8>,
-    /// Simplifications of the model, in sentences.
+    /// Simplifications of the switch model, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -194,8 +194,8 @@ impl Model {
         lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
-    /// Headroom of all groups, or their common pool (bytes). The headroom is 0 without lossless
-    /// groups, because no packet could use it.
+    /// Sum of all groups' private headroom, or size of their common headroom pool (bytes). Without
+    /// lossless groups the result is 0, because no packet could use headroom.
     #[must_use]
     pub fn headroom(&self) -> u64 {
         if self.lossless.is_empty() {
@@ -222,7 +222,7 @@ impl Model {
     }
 }
 
-/// Simplifications of every model, in sentences.
+/// Simplifications that every switch model has, in sentences.
 fn notes(chip: &Chip) -> Vec<String> {
     let mut notes = Vec::new();
     if chip.slices > 1 {
@@ -235,8 +235,8 @@ fn notes(chip: &Chip) -> Vec<String> {
     notes
 }
 
-/// Alpha of ports in the pool, on chips with two levels, if all ports with groups have equal
-/// alphas. Otherwise the alphas of the groups include the port's alpha.
+/// Alpha that the ports have in the pool, on chips with two levels of limits, if all ports with
+/// groups have equal alphas. Otherwise the alphas of the groups include the port's alpha.
 fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<String>) -> Option<f64> {
     if !matches!(chip.rule, Rule::TwoLevels) {
         return None;
@@ -261,8 +261,8 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<
     }
 }
 
-/// Completes the lossless priorities of a port with only some of them, because the simulated switch
-/// has one set of lossless priorities.
+/// Adds the missing lossless priorities to ports that have only some of these priorities, because
+/// the simulated switch has one set of lossless priorities.
 fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<String>) {
     let mut completed = Vec::new();
     for port in ports {
@@ -300,11 +300,11 @@ fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices:
     (bytes / (memory.shared * memory.chip.cell) as f64).clamp(1e-3, LOSSY_POOL_MAX)
 }
 
-/// Builder of a model's ports.
+/// Builds the ports of a switch model.
 struct Build<'a> {
     config: &'a Config,
     chip: &'static Chip,
-    /// Shared memory of a slice (bytes).
+    /// Shared memory of one slice (bytes).
     shared: u64,
     cell: u64,
     /// Whether all ports have equal values of `port_alpha`.
@@ -346,8 +346,9 @@ impl Build<'_> {
         model
     }
 
-    /// Returns the limit of a group, within the limit of its port on a chip with two levels. With
-    /// alpha `a_p a_q / (1 + a_q)`, one level gives a lone group as much memory as two levels.
+    /// Returns the limit of a group. On a chip with two levels, the group's limit is within the
+    /// limit of the port. With alpha `a_p a_q / (1 + a_q)`, one level gives a lone group as much
+    /// memory as two levels.
     fn group_limit(&self, port: &PortName, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -380,7 +381,7 @@ impl Build<'_> {
     fn limit(&self, profile: &Profile) -> Limit {
         match profile.threshold.as_ref().map(|threshold| threshold.value) {
             // The smallest and largest exponents mean "nothing" and "everything" on some chips. As
-            // powers of two, they are small and large enough on all chips.
+            // powers of two, these exponents are small and large enough on all chips.
             Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
             // A group is in one slice, so its limit cannot exceed the slice.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),

@@ -6,7 +6,7 @@ use crate::model::{Model, PortModel};
 use crate::scenario::{METRES_PER_SECOND, quoted};
 use std::fmt::Write as _;
 
-/// Network that the configured switch is part of.
+/// Network around the configured switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
     /// The network has one switch with a host behind every port.
@@ -16,7 +16,7 @@ pub enum Network {
     /// half of a leaf's ports has hosts, the other ports are divided evenly among the spines. All
     /// ports of a spine are in use.
     LeafSpine {
-        /// Number of leaf switches, which must be even.
+        /// Number of leaf switches; the number must be even.
         leaves: usize,
     },
 }
@@ -53,7 +53,7 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the ports with hosts, of all switches.
+    /// Returns the ports of all switches that have hosts.
     pub(crate) fn host_ports(self, model: &Model) -> impl Iterator<Item = &PortModel> {
         let (times, number) = match self {
             Self::Star => (1, model.ports.len()),
@@ -62,7 +62,7 @@ impl Network {
         (0..times).flat_map(move |_| &model.ports[..number])
     }
 
-    /// Largest number of links that a packet crosses, divided by this number in a star.
+    /// Largest number of links that a packet crosses, as a multiple of the links in a star.
     pub(crate) const fn ways(self) -> f64 {
         match self {
             Self::Star => 1.0,

@@ -1,5 +1,5 @@
-//! A chip that answers probes. Requests and answers are JSON, one per line. They mean the same as
-//! the executors in sonic-mgmt's MMU probing (`prepare`, `check`).
+//! A chip that answers probes. Requests and answers are JSON, one per line. Requests have the
+//! meaning of the executors in sonic-mgmt's MMU probing (`prepare`, `check`).
 //!
 //! ```text
 //! {"op": "prepare", "src_port": 0, "dst_port": 1}
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// smallest packets.
 const PACKETS_MAX: u64 = 10_000_000;
 
-/// Event that a probe looks for.
+/// Event at the switch that a probe looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
@@ -35,30 +35,30 @@ pub enum Probe {
     HeadroomPool,
 }
 
-/// A request of a tester to the bench.
+/// A tester's request to the simulated chip.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// Empties the switch except for persistent packets, and blocks the ports.
     Prepare {
-        /// Number of the port that packets come from.
+        /// Number of the port at which the sent packets arrive.
         src_port: u16,
         /// Number of the blocked port that packets go to.
         dst_port: u16,
     },
-    /// Sends packets and looks for an event.
+    /// Sends packets and looks for an event at the switch.
     Check {
-        /// Event that the check looks for.
+        /// Event at the switch that the check looks for.
         probe: Probe,
-        /// Number of the port that packets come from.
+        /// Number of the port at which the sent packets arrive.
         src_port: u16,
-        /// Number of the port that packets go to.
+        /// Number of the port through which the sent packets leave.
         dst_port: u16,
         /// Number of packets to send; with `pfc_xon`, the number of packets that leave.
         value: u64,
-        /// Second destination of `pfc_xon`, which receives and stores the packets beyond `value`.
-        /// The port `dst_port` gets `value` packets and releases them. Without a second
-        /// destination, all packets go to `dst_port`.
+        /// Number of the second destination port of `pfc_xon`, which receives and stores the
+        /// packets beyond `value`. The port `dst_port` gets `value` packets and releases them.
+        /// Without a second destination, all packets go to `dst_port`.
         #[serde(default)]
         dst_port_b: Option<u16>,
         /// Number of repetitions, whose results must agree. Repetitions on the model always agree.
@@ -70,20 +70,20 @@ pub enum Request {
         /// Number of the tester's step, which the model ignores.
         #[serde(default)]
         iteration: u64,
-        /// Number of the priority group.
+        /// Number of the priority group that the check fills.
         #[serde(default)]
         pg: Option<u8>,
-        /// Number of the egress queue.
+        /// Number of the egress queue that the check fills.
         #[serde(default)]
         queue: Option<u8>,
     },
     /// Sends packets, and answers with the number of stored packets.
     Send {
-        /// Number of the port that packets come from.
+        /// Number of the port at which the sent packets arrive.
         src_port: u16,
-        /// Number of the port that packets go to.
+        /// Number of the port through which the sent packets leave.
         dst_port: u16,
-        /// Number of packets to send.
+        /// Number of packets to send to the switch.
         value: u64,
         /// Priority of the sent packets.
         pg: u8,
@@ -92,49 +92,50 @@ pub enum Request {
     /// fill one group of a pool after the other. A second request for equal group and ports
     /// replaces the first one.
     Persist {
-        /// Number of the port that packets come from.
+        /// Number of the port at which the kept packets arrive.
         src_port: u16,
         /// Number of the blocked port that packets go to.
         dst_port: u16,
-        /// Number of packets to keep.
+        /// Number of packets to keep in the switch.
         value: u64,
-        /// Number of the priority group.
+        /// Number of the priority group that the kept packets belong to.
         pg: u8,
     },
-    /// Empties the switch, and forgets persistent packets.
+    /// Removes all packets from the switch, including persistent packets.
     Drain,
     /// Lets a blocked port send a number of packets.
     Release {
-        /// Number of the blocked port.
+        /// Number of the blocked port that may send packets.
         dst_port: u16,
-        /// Largest number of packets that the port sends.
+        /// Largest number of packets that the blocked port sends.
         value: u64,
     },
     /// Asks whether the switch pauses a sender.
     Paused {
-        /// Number of the port of the sender.
+        /// Number of the port to which the sender is connected.
         src_port: u16,
-        /// Number of the priority group.
+        /// Number of the priority group that may pause the sender.
         pg: u8,
     },
-    /// Asks for the counters of a port since the start. `prepare` and `drain` do not clear them.
+    /// Asks for the counters of a port since the start. `prepare` and `drain` do not clear the
+    /// counters.
     Counters {
-        /// The port.
+        /// Number of the port whose counters are requested.
         port: u16,
     },
-    /// Asks for the watermarks of a port and of the pools since they were cleared.
+    /// Asks for the watermarks of a port and of the pools since the last clear.
     Watermarks {
-        /// The port.
+        /// Number of the port whose watermarks are requested.
         port: u16,
     },
     /// Asks for the current occupancy of a port and of the pools.
     Occupancy {
-        /// The port.
+        /// Number of the port whose occupancy is requested.
         port: u16,
     },
-    /// Sets every watermark to the current occupancy.
+    /// Clears the watermarks: each watermark becomes the current occupancy.
     ClearWatermarks,
-    /// Asks for the names of the ports.
+    /// Asks for the names of the switch's ports.
     Ports,
 }
 
@@ -149,27 +150,27 @@ const fn yes() -> bool {
 /// Answer to a request. Fields without a meaning for the request are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// Whether the request was executed.
+    /// Whether the chip executed the request.
     pub success: bool,
-    /// Whether the event of the probe happened.
+    /// Whether the event happened that the probe looks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<bool>,
     /// Number of packets that were stored, or that left the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
-    /// Whether the switch pauses the sender.
+    /// Whether the switch currently pauses the sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
     /// Names of the ports, in the order of their numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<String>>,
-    /// Counters of the port.
+    /// Counters of the requested port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
-    /// Bytes of the port and of the pools.
+    /// Watermarks or occupancies of the requested port and of the pools (bytes).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Levels>,
-    /// The mistake in the request.
+    /// Description of the mistake in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -352,8 +353,8 @@ impl Executor {
         value: u64,
     ) -> Result<bool, String> {
         match probe {
-            // A chip repeats its pauses. So the tester's counter grows while the sender is paused,
-            // whatever caused the pause.
+            // A chip repeats pause frames. So the tester's counter grows while the sender is
+            // paused, for any cause of the pause.
             Probe::PfcXoff => {
                 self.send(from, to, priority, value);
                 Ok(self.bench.is_paused(from, priority))

@@ -1,5 +1,5 @@
-//! Marking of a configuration, as the simulated switch has it, and the parts that the simulated
-//! switch cannot have.
+//! Translates the marking of a configuration to the simulated switch, and lists the parts that are
+//! not simulated.
 //!
 //! Semantics follow SAI. Thresholds of a colour are valid only if the colour is enabled. `ecn`
 //! selects the colours that are marked instead of dropped, and min = max is a step. Simulated
@@ -11,9 +11,9 @@ use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, WredProfile};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of colours, in the order of `WredProfile::colours`.
+/// Names of packet colours, in the order of `WredProfile::colours`.
 const COLOURS: [&str; 3] = ["green", "yellow", "red"];
-/// Colour of all simulated packets.
+/// Index of the colour that all simulated packets have.
 const GREEN: usize = 0;
 
 /// Marking ramp for green packets in one queue.
@@ -23,7 +23,7 @@ struct Ramp {
     min: u64,
     /// Queue length above which every packet is marked (bytes).
     max: u64,
-    /// Probability of marking at the length `max` (percent).
+    /// Probability of marking at the queue length `max` (percent).
     percent: u64,
 }
 
@@ -57,27 +57,27 @@ fn action(profile: &WredProfile, colour: usize) -> Action {
     if marks(profile, COLOURS[colour]) { Action::Mark(ramp) } else { Action::Drop(ramp) }
 }
 
-/// Returns the WRED profile of a port's queue.
+/// Returns the WRED profile that a queue of a port has.
 fn profile<'c>(config: &'c Config, port: &str, queue: u8) -> Option<&'c WredProfile> {
     let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
     config.wred.get(&setting.wred.as_ref()?.value)
 }
 
-/// Marking and drops of the simulated switch.
+/// Marking and drops by WRED in the simulated switch.
 pub(crate) struct Marking {
-    /// Effect on every queue of every port.
+    /// Effect of WRED on every queue of every port.
     by_port: Vec<[Action; PRIORITIES]>,
     /// Parts of the configuration that are not simulated, in sentences.
     notes: Vec<String>,
 }
 
 impl Marking {
-    /// Returns a marking that marks no packet.
+    /// Returns a configuration of marking that marks no packet.
     pub(crate) fn none() -> Self {
         Self { by_port: Vec::new(), notes: Vec::new() }
     }
 
-    /// WRED of every queue of every port.
+    /// Reads the WRED profile of every queue of every port.
     pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
         let of_port = |name: &str| {
             let of_queue = |queue: usize| profile(config, name, queue as u8);
@@ -89,7 +89,7 @@ impl Marking {
         found
     }
 
-    /// Profiles of the queues, as inline tables.
+    /// Formats the marking profiles of the queues as inline tables of TOML.
     fn profiles(&self) -> Vec<String> {
         let mut entries = Vec::new();
         for (port, queues) in self.by_port.iter().enumerate() {
@@ -170,8 +170,8 @@ impl Marking {
     }
 }
 
-/// Joins entries with the same content into one with priorities and a list of ports; without a
-/// list, the entry is for all ports.
+/// Joins entries with equal content into one entry with priorities and a list of ports. An entry
+/// without a list of ports is for all ports.
 pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direction: &str) -> Vec<String> {
     let mut contents: Vec<&String> = Vec::new();
     for (_, _, content) in entries {
@@ -182,7 +182,7 @@ pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direct
     contents
         .into_iter()
         .flat_map(|content| {
-            // Ports with the same priorities share an entry.
+            // Ports with equal priorities share an entry.
             let mut by_port: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
             for (port, priority, _) in entries.iter().filter(|entry| &entry.2 == content) {
                 by_port.entry(*port).or_default().insert(*priority);

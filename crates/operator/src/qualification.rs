@@ -22,7 +22,7 @@ const MORE: u64 = 50;
 /// Longest duration of a pause (bits on the line): 65,535 quanta of 512 bits.
 const QUANTA: f64 = 65_535.0 * 512.0;
 
-/// Reaction of the sender to a pause.
+/// Reaction of the sender to a pause frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     /// The sender obeys pauses. The number of stored packets is the pause point. The number of
@@ -36,18 +36,18 @@ pub enum Sender {
 /// A qualification run, with the data needed to evaluate it.
 #[derive(Clone, Debug)]
 pub struct Qualification {
-    /// Text of the scenario file.
+    /// Text of the run's scenario file.
     pub text: String,
     /// Names of the sending host and of the host behind the blocked port. Each host has the
     /// name of its port.
     pub hosts: [String; 2],
-    /// Number of the blocked port.
+    /// Number of the port that is blocked in the run.
     pub blocked: u16,
     /// Priority of the lossless group under test.
     pub priority: u8,
     /// Time that a packet takes on the link of the blocked port (s).
     pub serialization: f64,
-    /// Time of the first packet, and time between two packets (s).
+    /// Time at which the first packet is sent, and time between two packets (s).
     pub first_and_gap: (f64, f64),
     /// Time from the switch's decision to resume until the sender resumes (s), for the pause
     /// frame and the cable.

@@ -68,8 +68,8 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// Returns the queue of lossy packets: the queue of DSCP 0 if it is lossy, otherwise the
-/// first lossy queue.
+/// Returns the queue of lossy packets. If DSCP 0 maps to a lossy queue, the function returns this
+/// queue, otherwise the first lossy queue.
 fn lossy_queue(config: &Config, model: &Model) -> u8 {
     let port = model.ports.first().map(|port| PortName::new(&port.name));
     let by_dscp = port.and_then(|port| {
@@ -136,7 +136,7 @@ fn hardware(model: &Model) -> String {
     )
 }
 
-/// Returns the keys beside the policy that another configuration of the same switch changes.
+/// Returns the scenario keys, besides the policy, that another configuration of one switch changes.
 pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
     let mut changes = vec![("switch.buffer", bytes(model.buffer()))];
     let priorities: Vec<_> = model.lossless.iter().collect();

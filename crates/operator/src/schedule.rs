@@ -1,5 +1,5 @@
-//! Schedulers of a configuration, as the simulated switch has them. Rates and differences between
-//! ports are not simulated; notes name them with their effects.
+//! Translates the schedulers of a configuration to the simulated switch. Rates and differences
+//! between ports are not simulated; notes name these settings and their effects.
 
 use crate::model::{Model, PRIORITIES, PortModel};
 use crate::traffic::{RDMA_FRAME, TCP_FRAME};
@@ -37,7 +37,7 @@ fn service(scheduler: Option<&Scheduler>) -> Service {
 }
 
 impl Schedule {
-    /// Returns the scheduler that most ports have.
+    /// Returns the schedulers of the queues that most ports have.
     pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
         let own = |port: &str, queue: u8| {
             let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
@@ -169,7 +169,7 @@ fn note_values(config: &Config, model: &Model, notes: &mut Vec<String>) {
     }
 }
 
-/// Adds notes about rates of whole ports.
+/// Adds notes about the rate limits of whole ports.
 fn note_port_rates(config: &Config, model: &Model, notes: &mut Vec<String>) {
     let mut shaped: BTreeMap<&str, Vec<&PortModel>> = BTreeMap::new();
     for port in &model.ports {

@@ -1,7 +1,8 @@
 //! The databases of a running switch: Redis, with SONiC's database numbers and keys.
 //!
-//! The program does not trust a server. Limits ([`Limits`]) apply to every answer before it is in
-//! memory, and every wait ends, also after a signal. The library packs commands and parses answers.
+//! The program does not trust a server. Limits ([`Limits`]) apply to every answer before the answer
+//! is in memory, and every wait ends, also after a signal. The library packs commands and parses
+//! answers.
 
 mod address;
 mod answer;
@@ -38,7 +39,7 @@ const SHOWN_MAX: usize = 300;
 /// Number of attempts to ask a question if connections break.
 const ATTEMPTS: u32 = 3;
 
-/// Databases of SONiC in Redis, by number.
+/// Databases of SONiC in a Redis server, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Database {
     /// Database with requests of daemons to the switch: running pools and profiles.
@@ -52,7 +53,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// Number of the database in Redis.
+    /// Number of the database in the Redis server.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -75,17 +76,17 @@ impl Database {
     }
 }
 
-/// Reason why a database gave no answer.
+/// Reason why a database did not answer a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address}, {database}: {message}")]
 pub struct StoreError {
-    /// Address of the server, without a password.
+    /// Address of the Redis server, without a password.
     pub address: String,
-    /// Name of the database.
+    /// Name of the database in SONiC, such as `CONFIG_DB`.
     pub database: &'static str,
     /// Text of the error message.
     pub message: String,
-    /// Whether a signal ended the wait.
+    /// Whether a signal ended the wait for the database's answer.
     pub interrupted: bool,
 }
 
@@ -142,13 +143,14 @@ impl Store {
         Self { network: Ok(network), ..Self::new(address) }
     }
 
-    /// Sets the limits of the server's answers.
+    /// Sets the limits for the answers of the Redis server.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Sets a flag of the caller; once it is true, every question ends with an error.
+    /// Sets a flag of the caller; once the flag is true, every request to the database ends with an
+    /// error.
     pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.interrupted = flag;
     }
@@ -159,7 +161,7 @@ impl Store {
         self.deadline = time.zip(self.network.as_ref().ok()).map(|(time, network)| network.now() + time);
     }
 
-    /// Limits of the server's answers.
+    /// Limits for the answers of the Redis server.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
@@ -236,7 +238,7 @@ impl Store {
         Ok(connection)
     }
 
-    /// Sends a question and receives its answer.
+    /// Sends a command to the Redis server and receives the answer.
     fn exchange(&self, connection: &mut dyn StoreConnection, command: &Cmd) -> Result<Value, Trouble> {
         let network = self.network.as_ref().map_err(|message| Trouble::Nonsense(message.clone()))?;
         let own = network.now() + self.limits.time;
@@ -255,8 +257,9 @@ impl Store {
             .map_err(|error| Trouble::Nonsense(format!("an invalid answer: {error}")))
     }
 
-    /// Asks a question. The server may have closed the connection meanwhile. After a break, the
-    /// question is repeated over a new connection. All questions of this module may be asked twice.
+    /// Sends a command to the database and returns the answer. The server may have closed an idle
+    /// connection. If so, the command is repeated over a new connection. All commands of this
+    /// module may be repeated.
     fn ask(&mut self, database: Database, command: &Cmd) -> Result<Value, StoreError> {
         let mut attempts = 0;
         loop {
@@ -274,13 +277,13 @@ impl Store {
         }
     }
 
-    /// Converts the server's answer to a question.
+    /// Converts the server's answer to the type that the caller needs.
     fn read<T: FromRedisValue>(&self, database: Database, value: Value) -> Result<T, StoreError> {
         redis::from_redis_value(value)
             .map_err(|error| self.error(database, format!("an unexpected answer: {error}")))
     }
 
-    /// Returns the keys of hashes that match a pattern and satisfy `wanted`, sorted.
+    /// Returns the keys of hashes that match a pattern and satisfy `wanted`, in sorted order.
     ///
     /// # Errors
     /// If the server gives no answer, or the scan does not end. If there are more keys than a
@@ -325,7 +328,7 @@ impl Store {
             }
             cursor = next;
             if cursor == 0 {
-                // A scan may return a key twice.
+                // A scan of the database may return a key twice.
                 found.sort_unstable();
                 found.dedup();
                 return Ok(found);

@@ -14,10 +14,10 @@ pub(crate) const TCP_FRAME: u64 = 1_500;
 const HOPS: f64 = 2.5e6;
 /// Duration of the shortest run (s): a few times the longest completion times of short flows.
 const SHORTEST_SECONDS: f64 = 1e-3;
-/// Duration of the longest run (s).
+/// Duration of the longest simulation run (s).
 const LONGEST_SECONDS: f64 = 0.5;
 
-/// Kinds of traffic that operators know.
+/// Kinds of traffic that operators can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number of servers (`fan_in`) answers a client at once. The traffic is lossless if the
@@ -32,10 +32,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds of traffic.
+    /// All kinds of traffic that operators can choose.
     pub const ALL: [Self; 4] = [Self::Incast, Self::WebSearch, Self::RdmaTcp, Self::Storage];
 
-    /// Name of the kind on the command line.
+    /// Name of the kind of traffic on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,14 +46,14 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of traffic with this name.
+    /// Returns the kind of traffic with the name `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether the kind has lossy traffic. The second value is whether it has lossless traffic if
-    /// the switch has a lossless priority.
+    /// Whether this kind of traffic has lossy packets. The second value is whether it has lossless
+    /// packets if the switch has a lossless priority.
     #[must_use]
     pub const fn has(self) -> (bool, bool) {
         match self {
@@ -67,9 +67,9 @@ impl Kind {
 /// Traffic of a scenario: its kind and its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
-    /// Kind of the traffic.
+    /// Kind of the traffic, such as incast.
     pub kind: Kind,
-    /// Network around the switch.
+    /// Network around the configured switch.
     pub network: Network,
     /// Offered payload of the background traffic, as a fraction of the hosts' link rates.
     pub load: f64,
@@ -89,7 +89,7 @@ impl Traffic {
     }
 }
 
-/// Traffic for a model in numbers.
+/// Numbers of the traffic that fit the model of the switch.
 pub(crate) struct Planned {
     /// Priority of lossless traffic; `None` if the traffic is lossy only.
     pub(crate) lossless: Option<u8>,
@@ -135,7 +135,7 @@ impl Planned {
         };
         let per_host = bytes_per_second / hosts as f64;
         let queries_per_second = (answers * per_host / request as f64).max(1e-3);
-        // In a star, a packet and its acknowledgement cross two links each. TCP acknowledges
+        // In a star, a packet crosses two links, and so does an acknowledgement. TCP acknowledges
         // every second packet.
         let ways = traffic.network.ways();
         let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each * ways;

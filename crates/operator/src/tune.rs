@@ -65,7 +65,7 @@ pub struct Member {
 /// A buffer profile whose alpha is tuned.
 #[derive(Clone, Debug)]
 pub struct Tracked {
-    /// Name of the profile.
+    /// Name of the profile that the tuner tracks.
     pub profile: String,
     /// Configured exponent of the profile's alpha.
     pub original: i8,
@@ -73,9 +73,9 @@ pub struct Tracked {
     pub applied: i8,
     /// Smallest and largest exponent that the tuner may set.
     pub bounds: (i8, i8),
-    /// Name and size of the profile's pool (bytes).
+    /// Name of the pool that the profile is in, and size of this pool (bytes).
     pub pool: (String, u64),
-    /// Groups and queues that use the profile.
+    /// Priority groups and queues that use the profile.
     pub members: Vec<Member>,
     /// Whether another program has changed the profile, so that the tuner leaves it unchanged.
     pub left_alone: bool,
@@ -107,8 +107,8 @@ pub struct Tuner {
 }
 
 impl Tuner {
-    /// Creates a tuner. It tracks the profiles of lossy queues with a dynamic limit, and the
-    /// profiles of lossless groups if the settings include them.
+    /// Creates a tuner. It tracks the profiles of lossy queues with a dynamic limit, and, if the
+    /// settings include lossless groups, the profiles of these groups.
     ///
     /// # Errors
     /// If no profile can be tuned.
@@ -149,13 +149,14 @@ impl Tuner {
         Ok(Self { settings, tracked, speeds: speeds.collect(), before: None })
     }
 
-    /// Settings that the operator chose.
+    /// Settings of the tuner that the operator chose.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Returns the changes that are due after a sample. The first sample is only stored.
+    /// Returns the changes of alphas that are due after a sample of counters. The first sample is
+    /// only stored.
     ///
     /// # Errors
     /// If the sample has impossible numbers; the tuner then ignores it.
@@ -189,7 +190,7 @@ impl Tuner {
         }
     }
 
-    /// Refuses impossible counters: watermarks far above the pool.
+    /// Refuses a sample with impossible counters: watermarks far above the size of the pool.
     fn plausible(&self, sample: &Sample) -> Result<(), String> {
         for tracked in &self.tracked {
             let (pool, size) = &tracked.pool;
@@ -272,12 +273,13 @@ impl ProfileUse {
         Self { congested, drain, threshold }
     }
 
-    /// Returns the target exponent by ABM. The alpha of a lone queue at line rate is divided by
-    /// the number of congested queues and multiplied by their drain rate. The result is rounded
-    /// down to a power of two.
+    /// Returns the exponent of alpha that ABM demands. The alpha of a lone queue at line rate is
+    /// divided by the number of congested queues and multiplied by their drain rate. The result is
+    /// rounded down to a power of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
-        // Rounding must not turn an exact power of two into the next smaller power.
+        // This summand prevents that a rounding error turns an exact power of two into the next
+        // smaller power.
         let steps = (factor.log2() + 1e-9).floor() as i8;
         largest.saturating_add(steps).clamp(least, largest)
     }

@@ -1,5 +1,5 @@
-//! Test vectors for qualification: the packets at which ports pause, lose packets and resume. They
-//! follow from the rules of the chip and from a packet-level simulation.
+//! Test vectors for qualification: the packets at which ports pause, lose packets and resume. These
+//! numbers of packets follow from the rules of the chip and from a packet-level simulation.
 
 mod expect;
 mod params;
@@ -19,11 +19,12 @@ use bufferlab_sonic::resolve::Resolved;
 use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
 use serde::Serialize;
 
-/// Numbers of groups that fill at the same time.
+/// Numbers of groups for which pause points are computed when all these groups fill at the same
+/// time.
 const TOGETHER: [usize; 3] = [2, 4, 8];
 /// Largest difference between rules and simulation that rounding explains (packets).
 const APART: u64 = 1;
-/// Largest number of groups in a sequence.
+/// Largest number of groups in a sequence of groups that fill one after the other.
 const SEQUENCE_MAX: usize = 64;
 
 /// A number of packets, from the rules of the chip and from the simulation.
@@ -43,20 +44,20 @@ impl Point {
     }
 }
 
-/// Pause points of groups that fill in turn, one packet at a time.
+/// Pause points of groups that fill together: in each round, every group gets one packet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Together {
-    /// Number of groups that fill in turn.
+    /// Number of groups that fill together.
     pub groups: usize,
-    /// Number of packets at which each group pauses. In the simulation, it is the number at which
-    /// the last group pauses.
+    /// Number of packets at which each group pauses. The simulated number is that of the last
+    /// group.
     pub pause: Point,
 }
 
 /// Test vectors of the lossless groups that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupVector {
-    /// Name of the groups' profile.
+    /// Name of the profile that the groups have.
     pub profile: String,
     /// Speed of the ports (Mb/s).
     pub speed_mbps: Option<u64>,
@@ -74,16 +75,16 @@ pub struct GroupVector {
     pub loss: Point,
     /// Number of packets below the pause point at which the group resumes.
     pub resume: Point,
-    /// Pause points of groups that fill in turn.
+    /// Pause points of groups that fill one after the other.
     pub sequence: Vec<Point>,
-    /// Pause points of several groups that fill in turn.
+    /// Pause points of groups that fill together, for several numbers of groups.
     pub together: Vec<Together>,
     /// Groups that the headroom pool of a slice can serve. Each group has `full` packets, and the
     /// last group has `partial` packets.
     pub pool: Option<PoolVector>,
 }
 
-/// Numbers of packets in a headroom pool.
+/// Numbers of packets that groups store in a headroom pool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PoolVector {
     /// Number of groups whose headroom the pool serves until it is full.
@@ -92,41 +93,41 @@ pub struct PoolVector {
     pub full: u64,
     /// Number of packets that the last group stores after its pause.
     pub partial: u64,
-    /// Number of packets that all groups store together.
+    /// Number of packets that all groups of the pool store together.
     pub sum: Point,
 }
 
 /// Test vectors of the lossy queues that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueVector {
-    /// Name of the queues' profile.
+    /// Name of the profile that the queues have.
     pub profile: String,
-    /// Number of the queue, and a DSCP that maps to it.
+    /// Number of the queue, and a DSCP whose packets use this queue.
     pub queue: (u8, u8),
     /// Number of the first packet that the queue loses.
     pub loss: Point,
 }
 
-/// All test vectors of a configuration.
+/// All test vectors for a switch's configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Vectors {
     /// Name of the chip family.
     pub chip: &'static str,
     /// Description of the chip in words.
     pub title: &'static str,
-    /// Size of a cell (bytes).
+    /// Size of a memory cell of the chip (bytes).
     pub cell_bytes: u64,
-    /// Number of slices of the memory.
+    /// Number of slices of the chip's memory.
     pub slices: u64,
-    /// Size of the packets in the counts (bytes).
+    /// Size of the packets that the vectors count (bytes).
     pub packet_bytes: u64,
-    /// Vectors of the lossless groups by profile.
+    /// Test vectors of the lossless groups, by profile.
     pub groups: Vec<GroupVector>,
-    /// Vectors of the lossy queues by profile.
+    /// Test vectors of the lossy queues, by profile.
     pub queues: Vec<QueueVector>,
     /// Parts of the configuration that could not be predicted.
     pub not_predicted: Vec<String>,
-    /// Limits of the vectors' numbers, in sentences.
+    /// Limits of the numbers in the vectors, in sentences.
     pub caveats: Vec<String>,
 }
 
@@ -207,8 +208,8 @@ impl Vectors {
     }
 }
 
-/// Returns a DSCP whose class maps to `index` in the map of this kind. Without maps, it
-/// is `index` itself.
+/// Returns a DSCP whose traffic class maps to `index` in the map of kind `kind`. Without such maps,
+/// the result is `index`.
 fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
     let port = PortName::new(port);
     let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(
@@ -229,7 +230,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Converts cells (or bytes) to packets, rounded up.
+    /// Converts a number of cells (or bytes) to packets, rounded up.
     fn packets(&self, cells: u64) -> u64 {
         cells.div_ceil(self.memory.per_packet(self.prediction.packet_bytes))
     }
@@ -308,8 +309,8 @@ impl Maker<'_> {
         Ok(points)
     }
 
-    /// Computes the pause point of groups that fill in turn and share the pool equally. Each of k
-    /// groups pauses at its minimum plus α S / (1 + k α).
+    /// Computes the pause point of groups that fill together, one packet each in turn, and share
+    /// the pool equally. Each of k groups pauses at its minimum plus α S / (1 + k α).
     fn together(
         &mut self,
         point: &GroupPoint,
@@ -355,7 +356,8 @@ impl Maker<'_> {
             return Ok(None);
         };
         let per_packet = self.memory.per_packet(self.prediction.packet_bytes);
-        // Packets are whole, so the rest of each group's headroom remains for the last group.
+        // Groups store whole packets, so the rest of each group's headroom remains for the last
+        // group.
         let full = pool.full / per_packet;
         let partial = (pool.cells / per_packet).saturating_sub((pool.groups - 1) * full).min(full);
         let formula = (pool.groups - 1) * full + partial;

@@ -38,31 +38,31 @@ pub enum Reach {
     Today,
     /// The variant needs another `dynamic_th` of the switch's profiles.
     Setting,
-    /// The variant needs another configuration of the switch.
+    /// The variant needs changes in the configuration of the switch.
     Configuration,
     /// The variant needs a policy that the chip does not have.
     Policy,
 }
 
-/// A variant in the comparison.
+/// A variant of the switch that a what-if analysis compares.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// Name of the variant in tables.
     pub label: String,
-    /// Description of the variant's meaning for the switch.
+    /// Description of what the variant means for the switch.
     pub meaning: String,
     /// Kind of change that the variant needs.
     pub reach: Reach,
-    /// Variant of the scenario.
+    /// Changed keys of the scenario for this variant.
     pub variant: Variant,
 }
 
-/// A scenario and the variants that are compared in it.
+/// A scenario, and the variants that a what-if analysis compares in it.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
-    /// Text of the scenario file.
+    /// Text of the scenario file for the comparison.
     pub scenario: String,
-    /// Compared variants; the current configuration comes first.
+    /// Compared variants of the switch; the current configuration is first.
     pub choices: Vec<Choice>,
     /// Simplifications of the scenario, in sentences.
     pub notes: Vec<String>,
@@ -213,7 +213,7 @@ fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, Op
     Ok(choices)
 }
 
-/// Returns policies of the literature in the same memory, with equal headroom and the
+/// Returns variants with policies of the literature, with equal memory and headroom and the
 /// policies' default alphas.
 fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     let mut choices = Vec::new();
@@ -238,7 +238,7 @@ struct Column {
     pattern: &'static str,
     /// Heading of the column; `{}` is the class of the pattern.
     heading: &'static str,
-    /// Pattern of a metric that replaces the column in classes with such a metric.
+    /// Pattern of another metric. A class that has this other metric does not have the column.
     unless: Option<&'static str>,
 }
 
@@ -261,7 +261,7 @@ const COLUMNS: [Column; 8] = [
 
 const QUERIES: &str = "class.{}.qct_p99_ms";
 
-/// Formats the table and the recommendation as text.
+/// Formats the comparison's table and the recommendation as text.
 #[must_use]
 pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendation) -> String {
     let mut text = String::new();
@@ -313,7 +313,7 @@ fn table(comparison: &Comparison) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Returns the columns with at least one value.
+/// Returns the columns of the table that have at least one value.
 fn columns(comparison: &Comparison) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for column in &COLUMNS {

@@ -29,14 +29,14 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// An interface of a switch that packets pass.
+/// A switch's interface, whose packets the capture contains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interface<'a> {
-    /// Name of the interface.
+    /// Name of the captured interface.
     pub name: &'a str,
     /// Description of the interface, shown beside its name; may be empty.
     pub description: &'a str,
-    /// Rate of the interface (bit/s), if it has one.
+    /// Bit rate of the interface (bit/s), if the rate is known.
     pub bits_per_second: Option<u64>,
     /// Maximum number of bytes stored per packet; 0 means all bytes.
     pub snapshot_bytes: u32,
@@ -51,7 +51,7 @@ pub enum Direction {
     Outbound,
 }
 
-/// A captured packet.
+/// A packet to be written to the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
     /// Number of the interface, which [`Capture::interface`] returned.
@@ -73,7 +73,7 @@ pub struct Frame<'a> {
 pub struct Totals {
     /// Start and end of the time in which packets were counted (ns since 1970).
     pub span_ns: (u64, u64),
-    /// Number of packets that the interface received.
+    /// Number of packets that the interface received during the capture.
     pub received: u64,
     /// Number of packets that the capture lacks, because of time or space.
     pub left_out: u64,
@@ -179,7 +179,7 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Flushes the buffer of the capture's destination.
+    /// Writes buffered packets to the destination of the capture.
     ///
     /// # Errors
     /// If writing fails.
@@ -187,7 +187,7 @@ impl<W: Write> Capture<W> {
         self.file.get_mut().flush()
     }
 
-    /// Returns the destination of the capture.
+    /// Returns the destination to which the capture was written.
     pub fn into_inner(self) -> W {
         self.file.into_inner()
     }

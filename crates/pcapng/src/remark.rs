@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-/// A comment about a packet: its outcome, and the state of the buffer right after it.
+/// A comment about a packet: outcome of the packet, and state of the buffer right after this
+/// outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remark<'a> {
-    /// Outcome of the packet in a word.
+    /// Outcome of the packet in a word, such as `dropped`.
     pub event: &'a str,
     /// Port and priority of the packet's queue, such as `eth1.0`.
     pub queue: &'a str,

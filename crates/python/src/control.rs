@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use view::{Ack, Hop, Window as PlainWindow};
 
-/// Registered congestion controls whose class is in Python.
+/// Names of the registered congestion controls whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Names of the optional methods of a congestion control in Python.
@@ -75,8 +75,8 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// Creates the starter of a transport, which makes an instance per flow.
-/// Makes one instance immediately, so that invalid parameters fail when the scenario is read.
+/// Creates the starter of a transport, which makes an instance per flow. One instance of the class
+/// is made immediately, so that invalid parameters fail when the scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,
@@ -108,18 +108,18 @@ fn first_window(config: &TcpConfig) -> Window {
     Window { size, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO }
 }
 
-/// The `Path` of `bufferlab.congestion`.
+/// Creates the argument `path` of a control: an instance of `bufferlab.congestion.Path`.
 fn path<'py>(py: Python<'py>, config: &TcpConfig) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("bufferlab.congestion")?.getattr("Path")?;
     class.call1((config.line_rate.0, config.base_rtt.0, config.segment_wire_bytes, config.initial_window))
 }
 
-/// Makes the congestion controls of a transport's flows.
+/// Makes instances of a Python class that control the flows of a transport.
 struct Maker {
     class: Arc<Py<PyType>>,
     path: Py<PyAny>,
     values: Py<PyDict>,
-    /// Whether the class defines each of [`HOOKS`].
+    /// For each of [`HOOKS`], whether the Python class defines the method.
     hooks: [bool; HOOKS.len()],
     silenced: Arc<AtomicBool>,
 }
@@ -151,9 +151,9 @@ impl Maker {
 struct PythonControl {
     /// The Python instance with its bound methods; `None` if the class could not be instantiated.
     instance: Option<Instance>,
-    /// The window that the instance reads and changes.
+    /// The congestion window that the Python instance reads and changes.
     shown: Option<Py<PlainWindow>>,
-    /// Whether a control of this transport has failed; then no control is called.
+    /// Whether a control of this transport has failed. After a failure, no control is called.
     silenced: Arc<AtomicBool>,
     failure: Option<ControlFailure>,
 }
@@ -197,13 +197,14 @@ impl PythonControl {
     #[cold]
     fn fail(&mut self, py: Python<'_>, now: Time, hook: &'static str, trouble: Trouble) {
         let (what, cause) = trouble.in_short(py);
-        // Of the failures of a transport, only the first is reported.
+        // Only the first failure of a transport's controls is reported.
         if !self.silenced.swap(true, Ordering::Relaxed) {
             self.failure = Some(ControlFailure { now, hook, what, cause });
         }
     }
 
-    /// Calls a Python method with the window, and applies the changes that the method makes to it.
+    /// Calls a Python method with the congestion window, and applies the method's changes of the
+    /// window.
     #[inline]
     fn call(
         &mut self,

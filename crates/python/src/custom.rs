@@ -19,8 +19,8 @@ pub(crate) fn keep(text: &str) -> &'static str {
     text.to_owned().leak()
 }
 
-/// Names of the Python entries of one registry.
-/// Runs that use such an entry keep the interpreter lock.
+/// Names of the entries of one registry that are Python classes. Runs that use one of these classes
+/// keep the interpreter lock.
 pub(crate) struct InPython(RwLock<Vec<&'static str>>);
 
 impl InPython {
@@ -42,7 +42,7 @@ impl InPython {
     }
 }
 
-/// Converts the parameters that a Python class declares.
+/// Converts the parameters that a Python class declares to entries of the registry.
 pub(crate) fn declared(parameters: Vec<PlainParameter<'_>>) -> PyResult<&'static [ParamInfo]> {
     let params = parameters.into_iter().map(parameter).collect::<PyResult<Vec<_>>>()?;
     Ok(params.leak())
@@ -103,7 +103,7 @@ fn to_python<'py>(py: Python<'py>, value: &ParamValue) -> PyResult<Bound<'py, Py
     })
 }
 
-/// Failure of a call of a Python method.
+/// Failure in the call of a method of a Python class.
 pub(crate) enum Trouble {
     /// The Python method raised an exception.
     Raised(PyErr),
@@ -133,7 +133,7 @@ impl Trouble {
 /// An error that is the cause of another error.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
-/// The error for an invalid returned value, such as "answered 3 (int); expected ...".
+/// Formats the error for an invalid returned value, such as "answered 3 (int); expected ...".
 #[cold]
 pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
@@ -145,10 +145,10 @@ pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
 /// An exception that a custom class raised, with its traceback as text.
 #[derive(Debug)]
 pub(crate) struct Raised {
-    /// Python exception of the custom class.
+    /// Python exception that the custom class raised.
     pub(crate) error: PyErr,
     in_short: String,
-    /// Traceback of the exception as Python prints it.
+    /// Traceback of the exception, as Python prints tracebacks.
     pub(crate) traceback: String,
 }
 

@@ -1,5 +1,5 @@
-//! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`.
-//! The exception classes are defined in Python, so they can be documented, subclassed and pickled.
+//! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`. The exception
+//! classes are defined in Python, so users can document, subclass and pickle these classes.
 
 use crate::custom::Raised;
 use crate::words;
@@ -135,13 +135,13 @@ fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) 
     caused(py, self::raised(py, "MarkingError", |class| class.call1(fields)), raised)
 }
 
-/// Traceback as Python prints it; empty without a Python exception.
+/// Traceback of an exception as Python prints it; empty without an exception of Python.
 fn traceback(raised: Option<&Raised>) -> &str {
     raised.map_or("", |raised| &raised.traceback)
 }
 
-/// Sets the raised exception as the cause of `error`. Ctrl-C and `sys.exit()` are not mistakes
-/// of the class, so such an exception is returned instead of `error`.
+/// Sets the exception that a custom class raised as the cause of `error`. Ctrl-C and `sys.exit()`
+/// are not mistakes of the class, so their exceptions are returned instead of `error`.
 fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
     if let Some(raised) = raised.filter(|raised| !raised.error.is_instance_of::<PyException>(py)) {
         return raised.error.clone_ref(py);

@@ -24,7 +24,7 @@ pub(crate) struct Wanted {
     count: u64,
 }
 
-/// Records explanations and discards all other output.
+/// Records the explanations of events and discards all other output of a run.
 #[derive(Default)]
 struct Explanations(Vec<Explanation>);
 
@@ -35,8 +35,8 @@ impl RunSink for Explanations {
     }
 }
 
-/// Runs a scenario and explains events. Returns the explanations as published JSON and as text.
-/// The list of explanations is empty if no such event occurs.
+/// Runs a scenario and explains the requested events. Returns the explanations as published JSON
+/// and as text. The list of explanations is empty if no requested event occurs.
 #[pyfunction]
 pub(crate) fn explain(
     py: Python<'_>,

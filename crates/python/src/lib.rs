@@ -1,8 +1,9 @@
 //! The extension module `bufferlab._bufferlab`: the laboratory for Python.
 //!
-//! The module is thin. Public types, names and defaults are in Python (`python/bufferlab`),
-//! and other crates do the work. Functions take and return plain values. Errors are raised as
-//! exceptions of `bufferlab.exceptions`. Other Python threads can run during a simulation.
+//! The module only converts values. Public types, names and defaults are in Python
+//! (`python/bufferlab`), and other crates compute the results. Functions take and return plain
+//! values. Errors are raised as exceptions of `bufferlab.exceptions`. Other Python threads can run
+//! during a simulation.
 
 mod control;
 mod custom;
@@ -71,7 +72,7 @@ fn set_custom_code(seconds: f64) {
     }
 }
 
-/// Version of the program, and its source revision if the build knew it.
+/// Version of the program, with the source revision if the build knew the revision.
 #[pyfunction]
 fn version() -> (&'static str, Option<&'static str>) {
     (env!("CARGO_PKG_VERSION"), bufferlab_lab::commit())

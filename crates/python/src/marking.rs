@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::fmt;
 
-/// Registered marking rules whose class is in Python.
+/// Names of the registered marking rules whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Registers the marking rule `class_` under `name`; replaces an earlier class of this name.
@@ -66,7 +66,7 @@ fn build(
 
 /// An instance of a Python class that marks packets in one memory of a switch.
 struct PythonRule {
-    /// The Python instance; `None` after a failed copy.
+    /// The Python instance of the marking rule; `None` after a failed copy.
     instance: Option<Instance>,
     has_failed: bool,
     failure: Option<MarkingFailure>,

@@ -121,7 +121,7 @@ impl Claim {
     }
 
     fn __exit__(&self, kind: &Bound<'_, PyAny>, error: &Bound<'_, PyAny>, traceback: &Bound<'_, PyAny>) {
-        // The exception propagates, because `__exit__` returns `None`.
+        // `__exit__` returns `None`, so Python raises the exception again.
         let _ = (kind, error, traceback);
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -162,7 +162,7 @@ impl SweepPlan {
         Ok(Self { inner })
     }
 
-    /// Runs of the sweep that are still missing.
+    /// Runs of the sweep that are not finished yet.
     #[getter]
     fn jobs(&self) -> Vec<PlainJob> {
         self.inner.jobs.iter().cloned().map(plain).collect()
@@ -174,7 +174,7 @@ impl SweepPlan {
         self.inner.jobs.iter().map(|job| self.inner.place(job)).collect()
     }
 
-    /// Number of runs that the sweep reuses.
+    /// Number of finished runs that the sweep reuses.
     #[getter]
     fn kept(&self) -> usize {
         self.inner.reused

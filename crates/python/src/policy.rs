@@ -22,7 +22,7 @@ pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
 pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend, packet_class};
 
-/// Registered policies whose class is in Python.
+/// Names of the registered policies whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Registers the policy `class_` under `name`; replaces an earlier class of this name.
@@ -75,7 +75,7 @@ fn build(
     })
 }
 
-/// The `Switch` of `bufferlab.policy`.
+/// Creates the description of a switch for Python: an instance of `bufferlab.policy.Switch`.
 pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("bufferlab.policy")?.getattr("Switch")?;
     let rates: Vec<u64> = shape.port_rates.iter().map(|rate| rate.0).collect();
@@ -156,7 +156,7 @@ fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>
     Some(Some(value))
 }
 
-/// Finds the policy called `name` in the registry.
+/// Finds the buffer policy called `name` in the registry.
 pub(crate) fn find(py: Python<'_>, name: &str) -> PyResult<&'static PolicyInfo> {
     let known = || bufferlab_core::policies().iter().map(|info| info.name).collect::<Vec<_>>();
     bufferlab_core::find_policy(name).ok_or_else(|| errors::unknown(py, "policy", "policy", name, known()))

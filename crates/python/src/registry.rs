@@ -1,4 +1,4 @@
-//! The registry of buffer policies.
+//! The registry of buffer policies, as Python sees it.
 
 use pyo3::prelude::*;
 
@@ -9,13 +9,13 @@ pub(crate) struct PolicyInfo {
     name: &'static str,
     /// Other names of the policy that scenarios accept.
     aliases: Vec<&'static str>,
-    /// Full name.
+    /// Full name of the policy in words.
     title: &'static str,
     /// Summary of the policy in one sentence.
     summary: &'static str,
     /// Paper or document that defines the policy.
     source: &'static str,
-    /// Work of the policy per decision.
+    /// Computing work that the policy needs per decision.
     cost: &'static str,
     /// Parameters of the policy: name, default in the syntax of scenarios, valid values, meaning.
     parameters: Vec<(&'static str, String, String, &'static str)>,
@@ -47,7 +47,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     bufferlab_core::policies().into_iter().map(of).collect()
 }
 
-/// Whether a policy has this name or alias.
+/// Whether the registry has a policy with this name or alias.
 #[pyfunction]
 pub(crate) fn is_policy(name: &str) -> bool {
     bufferlab_core::find_policy(name).is_some()

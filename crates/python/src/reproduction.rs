@@ -77,8 +77,8 @@ fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     }
 }
 
-/// The plan of a new or resumed reproduction.
-/// The caller executes the runs on any machine and stores their numbers as they arrive.
+/// The plan of a new or resumed reproduction. The caller executes the runs on any machine, and
+/// stores the numbers of each run when they arrive.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct ReproductionPlan {
     registry: Registry,
@@ -111,7 +111,7 @@ impl ReproductionPlan {
         self.missing.iter().map(one).collect()
     }
 
-    /// Stores the recorded numbers of the run `index`.
+    /// Stores the numbers of the plan's run `index`.
     fn keep(&self, py: Python<'_>, index: usize, numbers: &[u8]) -> PyResult<()> {
         let numbers = serde_json::from_slice(numbers).map_err(|why| foreign(py, &why))?;
         let key = self.missing.get(index).map(|missing| missing.key.as_str());

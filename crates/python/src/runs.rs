@@ -21,13 +21,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Progress and state of all runs that one call executes.
 pub(crate) struct Relay {
-    /// Finished fraction and packet-hops of every run.
+    /// Finished fraction and number of packet-hops of every run.
     runs: Mutex<Vec<(f64, u64)>>,
     /// For every run, whether a policy, a marking rule or a congestion control is in Python.
     in_python: Vec<bool>,
-    /// Flag that stops all runs of the call.
+    /// Flag that stops all runs that the call executes.
     stopped: Arc<AtomicBool>,
-    /// Stop flag of the run whose Python policy started these runs; `None` if no policy did.
+    /// Stop flag of the run whose Python policy started these runs; `None` if no policy started
+    /// them.
     outer: Option<Arc<AtomicBool>>,
 }
 
@@ -55,7 +56,8 @@ impl Relay {
         }
     }
 
-    /// Executes work for the runs of this relay. Runs started by the work stop with these runs.
+    /// Executes the function `work` for the runs of this relay. Runs that `work` starts stop
+    /// together with the runs of the relay.
     fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.replace(Some(Arc::clone(&self.stopped)));
         let done = work();
@@ -74,7 +76,7 @@ impl Relay {
         Self::new(&[])
     }
 
-    /// Sets the number of runs of the relay.
+    /// Sets the number of runs whose progress the relay counts.
     pub(crate) fn expect(&self, runs: usize) {
         *self.runs.lock().expect("nobody panics while holding it") = vec![(0.0, 0); runs];
     }
@@ -95,8 +97,8 @@ impl Relay {
 impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
-        // The phase after the arrivals has an unknown length.
-        // The time after the arrival phase is usually short, so it counts as the last percent.
+        // The phase after the arrivals has an unknown length. This phase is usually short, so it
+        // counts as the last percent of the run.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }
 

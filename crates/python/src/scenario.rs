@@ -1,4 +1,4 @@
-//! Scenarios that Python loads, checks and describes.
+//! Scenario files that Python loads, checks and describes.
 
 use crate::errors::{self, Plain};
 use crate::words;
@@ -17,19 +17,19 @@ pub(crate) struct Loaded {
 
 #[pymethods]
 impl Loaded {
-    /// Name of the scenario.
+    /// Name of the scenario, as in its file.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.scenario.name
     }
 
-    /// Purpose of the scenario.
+    /// Purpose of the scenario, as its file describes it.
     #[getter]
     fn description(&self) -> &str {
         &self.inner.scenario.description
     }
 
-    /// Seed of the scenario's run.
+    /// Seed of the random streams in the scenario's run.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.scenario.seed
@@ -41,33 +41,33 @@ impl Loaded {
         self.inner.scenario.duration.as_ns() as f64 / 1e9
     }
 
-    /// Policy of the first switch.
+    /// Name of the policy that the first switch has.
     #[getter]
     fn policy(&self) -> &str {
         self.inner.scenario.switches.first().map_or("", |switch| &switch.policy)
     }
 
-    /// Policies of all switches, each once.
+    /// Names of the policies of all switches, without repetitions.
     #[getter]
     fn policies(&self) -> Vec<&str> {
         each_once(self.inner.scenario.switches.iter().map(|switch| switch.policy.as_str()))
     }
 
-    /// Congestion controls of all transports, each once.
+    /// Names of the congestion controls of all transports, without repetitions.
     #[getter]
     fn congestion_controls(&self) -> Vec<&str> {
         let transports = &self.inner.scenario.transports;
         each_once(transports.iter().map(|transport| transport.congestion_control.as_str()))
     }
 
-    /// Marking rules of all switches, each once.
+    /// Names of the marking rules of all switches, without repetitions.
     #[getter]
     fn marking_rules(&self) -> Vec<&str> {
         let rules = self.inner.scenario.switches.iter().filter_map(|switch| switch.ecn.as_ref());
         each_once(rules.map(|ecn| ecn.kind.as_str()))
     }
 
-    /// Kinds of all workloads, each once.
+    /// Kinds of all workloads, without repetitions.
     #[getter]
     fn workloads(&self) -> Vec<&str> {
         each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
@@ -162,7 +162,7 @@ pub(crate) fn load(
     }
 }
 
-/// The JSON Schema of scenario files.
+/// Returns the JSON Schema of scenario files.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     bufferlab_scenario::json_schema().to_string()

@@ -41,7 +41,7 @@ fn json<T: Serialize>(py: Python<'_>, value: &T) -> PyResult<String> {
         .map_err(|error| wrong(py, &error.to_string(), "report it with the configuration"))
 }
 
-/// The SONiC configuration of one chip.
+/// The SONiC configuration of one switch chip.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicConfiguration(Config);
 
@@ -95,14 +95,14 @@ impl SonicConfiguration {
         self.0.problems.iter().map(ToString::to_string).collect()
     }
 
-    /// Explains the configuration, as JSON and as text.
+    /// Explains the SONiC configuration, as JSON and as text.
     #[pyo3(signature = (chip))]
     fn explain(&self, py: Python<'_>, chip: Option<&str>) -> PyResult<(String, String)> {
         let explanation = explain::explain(&self.0, self.perhaps(py, chip)?);
         Ok((json(py, &explanation)?, readable(&explain::text(&explanation))))
     }
 
-    /// Finds problems in the configuration, as JSON.
+    /// Finds problems in the SONiC configuration, as JSON.
     #[pyo3(signature = (chip, allow, round_trip_us))]
     fn lint(
         &self,
@@ -140,7 +140,8 @@ impl SonicConfiguration {
         Ok((json(py, &found)?, readable(&vectors::text(&found)), vectors::yaml(&found)))
     }
 
-    /// Creates a scenario of the configuration, and the choices that it compares.
+    /// Creates a scenario of the SONiC configuration, and the settings that a what-if analysis
+    /// compares.
     #[pyo3(signature = (chip, against, traffic, leaves, load, fan_in, request, duration_seconds))]
     #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]
     fn what_if(
@@ -196,13 +197,13 @@ impl SonicConfiguration {
     }
 }
 
-/// A what-if scenario and the choices to compare in it.
+/// A what-if scenario and the settings to compare in it.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicWhatIf(WhatIf);
 
 #[pymethods]
 impl SonicWhatIf {
-    /// The text of the scenario file.
+    /// The text of the what-if scenario file.
     fn scenario(&self) -> &str {
         &self.0.scenario
     }
@@ -215,7 +216,7 @@ impl SonicWhatIf {
         self.0.choices.iter().map(choice).collect()
     }
 
-    /// Simplifications of the scenario against the real switch.
+    /// Simplifications of the scenario in comparison with the real switch.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
@@ -303,7 +304,7 @@ impl SonicTuner {
             .map_err(|error| not_done(py, &error))
     }
 
-    /// The profiles whose exponents the tuner changes.
+    /// Returns the profiles whose exponents of alpha the tuner changes.
     fn profiles(&self, py: Python<'_>) -> Vec<TunedProfile> {
         self.with(py, |daemon| {
             let tracked = daemon.tuner().tracked.iter();

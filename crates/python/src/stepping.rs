@@ -12,17 +12,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A run that Python advances. One thread works on it at a time.
+/// A simulation run that Python advances step by step. One thread at a time works on the run.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Stepper {
-    /// `None` after the run has been finished.
+    /// The simulation run; `None` after the run has been finished.
     run: Mutex<Option<SteppedRun>>,
 }
 
 /// A switch: name, policy, capacity, occupancy, ports, queues per port.
 type PlainSwitch = (String, String, u64, u64, u16, u16);
 
-/// Changes between two ledgers: see [`change`].
+/// Sums of changes between two ledgers of a switch: see [`change`].
 type Change = (u64, u64, u64, u64, u64, u64, u64);
 
 /// Ledger, observation, changes, and whether the run is over.
@@ -31,7 +31,7 @@ type Acted<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Change, bool);
 /// Smallest and largest logarithm of alpha that an agent can set.
 const EXPONENTS: (f64, f64) = (-7.0, 4.0);
 
-/// Largest number of an observation.
+/// Largest rate in an observation, as a multiple of the port's rate.
 const RATE_MAX: f64 = 2.0;
 
 #[pymethods]
@@ -48,12 +48,12 @@ impl Stepper {
         self.view(py, |simulation| (simulation.now().0, simulation.end().0))
     }
 
-    /// Whether no event is left.
+    /// Whether the simulation has no event left.
     fn is_finished(&self, py: Python<'_>) -> PyResult<bool> {
         self.view(py, Simulation::is_finished)
     }
 
-    /// Events, packet-hops, started flows and live flows so far.
+    /// Numbers of events, packet-hops, started flows and live flows until now.
     fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64)> {
         self.view(py, |simulation| {
             let at = simulation.progress();
@@ -61,12 +61,12 @@ impl Stepper {
         })
     }
 
-    /// Handles all events until `ps`.
+    /// Handles all events of the simulation until `ps`.
     fn run_until(&self, py: Python<'_>, ps: u64) -> PyResult<()> {
         self.work(py, |run, go_on| run.run_until(Time(ps), go_on))
     }
 
-    /// Handles the next `count` events.
+    /// Handles the next `count` events of the simulation.
     fn step(&self, py: Python<'_>, count: u64) -> PyResult<()> {
         self.work(py, |run, go_on| run.step(count, go_on))
     }
@@ -114,7 +114,7 @@ impl Stepper {
         Ok((PyBytes::new(py, &after), PyBytes::new(py, &seen), change, is_over))
     }
 
-    /// The ledger of a switch: see [`ledger`].
+    /// Returns the ledger of a switch as bytes: see [`ledger`].
     fn ledger<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
         let ledger = self.view(py, |simulation| words(ledger(simulation, switch)))?;
         Ok(PyBytes::new(py, &ledger))
@@ -125,7 +125,7 @@ impl Stepper {
         self.view(py, |simulation| simulation.port_rates(switch).collect())
     }
 
-    /// All switches.
+    /// Describes all switches of the simulation.
     fn switches(&self, py: Python<'_>) -> PyResult<Vec<PlainSwitch>> {
         self.view(py, |simulation| {
             let all = (0..simulation.switch_count()).filter_map(|switch| simulation.switch(switch));
@@ -137,8 +137,9 @@ impl Stepper {
         })
     }
 
-    /// A row per queue of a switch, of seven u64: bytes stored, threshold (2⁶⁴ − 1: none), packets
-    /// that arrived, were dropped, evicted, marked, and departed.
+    /// A row per queue of a switch, of seven u64: stored bytes, threshold (2⁶⁴ − 1 means no
+    /// threshold), and numbers of packets that arrived, were dropped, evicted, marked, and
+    /// departed.
     fn queues<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
         let rows = self.view(py, |simulation| {
             let row = |queue: bufferlab_sim::QueueView| {
@@ -158,9 +159,9 @@ impl Stepper {
         Ok(PyBytes::new(py, &rows))
     }
 
-    /// A row per live flow, of ten u64 (number, class, source, destination, size, start (ps),
-    /// delivered bytes, segments sent, sent again, timeouts), and a row of two f64: window and
-    /// segments in flight (NaN without a window).
+    /// Returns two tables with a row per live flow. The first has ten u64: number, class, source,
+    /// destination, size, start (ps), delivered bytes, segments sent, segments sent again,
+    /// timeouts. The second has two f64: window and segments in flight (NaN without a window).
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let (whole, real) = self.view(py, |simulation| {
             let flows: Vec<_> = simulation.flows().collect();
@@ -192,7 +193,7 @@ impl Stepper {
         self.view(py, |simulation| (simulation.classes().to_vec(), simulation.hosts().to_vec()))
     }
 
-    /// Changes the policy of a switch.
+    /// Replaces the buffer policy of a switch.
     fn set_policy(
         &self,
         py: Python<'_>,
@@ -211,23 +212,24 @@ impl Stepper {
         self.work(py, |run, _| run.set_alphas(switch, &alphas))
     }
 
-    /// Starts a flow now, and returns its number.
+    /// Starts a flow at the current time, and returns the flow's number.
     fn start_flow(&self, py: Python<'_>, src: u32, dst: u32, size: u64, class_: u16) -> PyResult<u64> {
         self.work(py, |run, _| run.start_flow(NewFlow { src, dst, size, class: class_ }))
     }
 
-    /// Sets a cable down or up.
+    /// Sets a cable of the network down or up.
     fn set_cable(&self, py: Python<'_>, cable: usize, up: bool) -> PyResult<()> {
         self.work(py, |run, _| run.set_cable(cable, up))
     }
 
-    /// A copy with the same future.
+    /// Returns a copy of the run; run and copy have equal futures.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         let run = self.work(py, |run, _| run.fork())?;
         Ok(Self { run: Mutex::new(Some(run)) })
     }
 
-    /// Runs to the end and writes the folder of the job. Then the run is gone.
+    /// Runs the simulation to its end and writes the folder of the job. Afterwards, the run no
+    /// longer exists.
     fn finish(&self, py: Python<'_>, planned: PlainJob<'_>) -> PyResult<()> {
         let job = job(planned);
         let mut interruption = None;
@@ -248,7 +250,7 @@ impl Stepper {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the simulation.
+    /// Calls `read` with the simulation, and returns the result.
     fn view<T: Send>(&self, py: Python<'_>, read: impl FnOnce(&Simulation) -> T + Send) -> PyResult<T> {
         let seen = py.detach(|| self.locked().as_ref().map(|run| read(run.simulation())));
         seen.ok_or_else(|| is_gone(py))
@@ -324,8 +326,8 @@ fn observation(
     lengths.chain(rates).flat_map(|number| (number as f32).to_ne_bytes()).collect()
 }
 
-/// Changes between two ledgers: bytes that ports began to send, then packets and bytes that
-/// arrived, packets that were lost, marked packets. Then the bytes in all queues, the time (ps).
+/// Changes between two ledgers of a switch: sent bytes, arrived packets, arrived bytes, lost
+/// packets and marked packets. The last two numbers are the bytes in all queues and the time (ps).
 fn change(queues: usize, (before, after): (&[u64], &[u64])) -> Change {
     let sums = after.len() - SUMS - 1;
     let at = |index: usize| after[index] - before[index];

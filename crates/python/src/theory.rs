@@ -14,7 +14,7 @@ use pyo3::types::{PyBool, PyDict};
 
 /// A step of a derivation: name, formula, formula with numbers, result, source.
 type Line = (String, String, String, String, String);
-/// Column headers and rows of a derivation's table.
+/// Column headers and rows of the table in a derivation.
 type Table = (Vec<String>, Vec<Vec<String>>);
 /// A compared quantity: name, stated value, measured value, relation,
 /// tolerance for discretisation, whether the values agree.
@@ -52,7 +52,7 @@ pub(crate) fn replay(
     Ok((found.checks().map(check).collect(), found.left_out.clone(), found.to_string()))
 }
 
-/// Finds a calculator and converts its input values.
+/// Finds a calculator by its name, and converts its input values.
 fn question(
     py: Python<'_>,
     name: &str,
@@ -179,12 +179,12 @@ pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
 
 /// Title of an axis, and whether the axis is logarithmic.
 type Axis = (String, bool);
-/// A line of a figure: name and points.
+/// A line of a figure's chart: name and points.
 type Series = (String, Vec<(f64, f64)>);
-/// A panel of a figure: name, title, note, both axes, lines.
+/// A chart of a figure: name, title, note, both axes, lines.
 type Panel = (String, String, String, Axis, Axis, Vec<Series>);
 
-/// Computes the panels of a figure.
+/// Computes the charts of a theory figure.
 #[pyfunction]
 pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> {
     let known = FIGURES.iter().map(|entry| entry.name);

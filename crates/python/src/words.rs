@@ -1,5 +1,5 @@
-//! Translates hints: the libraries name options and commands of the command line.
-//! This module replaces them by arguments and functions of Python.
+//! Translates hints in error messages. The libraries name options and commands of the command line,
+//! which this module replaces by arguments and functions of Python.
 
 /// Python phrases for phrases about commands. Hints about other commands are not translated.
 const COMMANDS: &[(&str, &str)] = &[
@@ -49,7 +49,8 @@ pub(crate) fn in_python(hint: &str) -> String {
     done.replace("``", "`")
 }
 
-/// Position of the next option in a hint. A blank, a quote or the start of the text precedes it.
+/// Position of the next command-line option in a hint. An option follows a blank, a quote or the
+/// start of the text.
 fn next_option(text: &str) -> Option<usize> {
     let is_option = |&(at, _): &(usize, &str)| {
         let starts = text[..at].chars().next_back().is_none_or(|before| " `'\"(".contains(before));

@@ -18,7 +18,7 @@ use std::fmt;
 /// Positional arguments of a flow: start (ps), sender, receiver, size (bytes).
 type Positional = (u64, u32, u32, u64);
 
-/// A flow of a custom workload.
+/// A flow that a custom workload generates.
 #[pyclass(frozen, get_all, eq, hash, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Flow {
@@ -131,7 +131,7 @@ fn build(
     })
 }
 
-/// An instance of a workload class in Python.
+/// An instance of a Python class that is a workload.
 struct PythonWorkload {
     name: &'static str,
     object: Py<PyAny>,
@@ -146,7 +146,7 @@ impl fmt::Debug for PythonWorkload {
 }
 
 impl PythonWorkload {
-    /// All flows of the workload in a run.
+    /// Returns all flows that the workload has in a run.
     fn flows(&self, py: Python<'_>, traffic: &mut TrafficBuilder<'_>) -> Result<Vec<FlowSpec>, Trouble> {
         // Like every workload, a custom workload has a separate random stream,
         // derived from seed and class.

@@ -16,7 +16,7 @@ const READINGS: &str = include_str!("../../../claims/readings.csv");
 /// A key of a scenario whose value differs between a paper's text and its public code, with quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyQuote {
-    /// Last parts of the dotted key, such as `policy.congestion`.
+    /// Last parts of a scenario's dotted key, such as `policy.congestion`.
     pub key: String,
     /// Sentence of the paper about the key, with its place in the paper.
     pub paper: String,
@@ -55,18 +55,18 @@ pub struct AblationRow {
     pub from: String,
     /// Values of the changed keys in the second reading.
     pub to: String,
-    /// Verdict on the statement with the changed keys.
+    /// Verdict on the statement when the scenario has the changed keys.
     pub verdict: Verdict,
-    /// Effect measured with the changed keys, as text.
+    /// Effect measured in the runs with the changed keys, as text.
     pub measured: String,
-    /// Share of the difference between the two readings that the changes explain (%).
-    /// This share is empty if the effects of both readings are equal.
+    /// Share of the difference between the paper's and the second reading that the changed keys
+    /// explain (%). The share is empty if the effects of these two readings are equal.
     pub share: String,
-    /// Number of seeds per point of the plan.
+    /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
     /// Git commit of the program that recorded the row.
     pub commit: String,
-    /// Date of the record as year, month, day.
+    /// Date of the recorded verdict: year, month, day.
     pub date: String,
 }
 
@@ -86,7 +86,8 @@ impl AblationRow {
         self.share.parse().ok()
     }
 
-    /// Whether the change explains less than [`SHARE_MIN`]; the page then gives only its name.
+    /// Whether the change explains less than [`SHARE_MIN`]; the page gives only the name of such a
+    /// change.
     fn is_small(&self) -> bool {
         let is_change = !self.changes.is_empty() && self.changes != EVERYTHING;
         is_change && self.part().is_some_and(|part| part.abs() < SHARE_MIN)
@@ -271,7 +272,7 @@ fn heading(id: &str, against: &str) -> String {
     if against == "artifact" { id.to_owned() } else { format!("{id}, against {against}") }
 }
 
-/// Anchor of a Markdown heading, as GitHub generates it.
+/// Anchor of a statement's heading in Markdown, as GitHub generates anchors.
 fn anchor(id: &str, against: &str) -> String {
     let kept = heading(id, against).to_lowercase();
     let kept = kept.chars().filter_map(|sign| match sign {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Numbers of a run that the cache stores.
+/// Results of a simulation run that the cache stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbers {
     /// Values of metrics by the metric's id; metrics without a value are absent.
@@ -63,7 +63,7 @@ impl Wanted {
         }
     }
 
-    /// Keys of the cache for these numbers.
+    /// Keys under which the cache stores the requested statistics, tallies and courses.
     fn keys(&self) -> impl Iterator<Item = String> {
         let statistics = self.statistics.iter().map(|one| Metric::Statistic(one.clone()).key());
         let statistics = statistics.chain(self.tallies.iter().map(Tally::key));
@@ -96,14 +96,14 @@ impl Wanted {
     }
 }
 
-/// Folder with the cached numbers of runs.
+/// Folder with the cached results of runs.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
 }
 
 impl Cache {
-    /// Opens the cache below a folder of results.
+    /// Opens the cache of runs in a folder of results.
     ///
     /// # Errors
     /// If the folder cannot be created.
@@ -113,8 +113,8 @@ impl Cache {
         Ok(Self { folder })
     }
 
-    /// Whether the cache has all numbers of a run that `experiment` needs. A statistic without a
-    /// value also counts as cached, so it causes no second run.
+    /// Whether the cache has all numbers of a run that `experiment` needs. A cached statistic
+    /// without a value also counts, so that the run is not repeated for this statistic.
     pub(crate) fn has(&self, key: &str, experiment: &Experiment) -> bool {
         let Some(numbers) = self.read(key) else { return false };
         Wanted::for_experiment(experiment).keys().all(|name| numbers.taken.contains(&name))

@@ -9,7 +9,7 @@ use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, Repro
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
 
-/// Verdicts of a `reproduce` command, and the ledger that includes them.
+/// Verdicts of a `reproduce` command, and the ledger with these verdicts.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
     /// Verdicts of every experiment, in the order of its statements; one list per result.
@@ -27,7 +27,7 @@ pub struct Keep<'a> {
     /// Path of the table `verdicts.csv`; entries of other runs stay. The table `costs.csv` and the
     /// folder `values` are beside this file.
     pub table: &'a Path,
-    /// Date of the record as year, month, day.
+    /// Date of the recorded verdicts: year, month, day.
     pub date: &'a str,
 }
 
@@ -49,8 +49,8 @@ pub fn conclude(
     conclude_with_sets(registry, (results, &[]), folder, keep)
 }
 
-/// Judges runs like [`conclude`], and again with other sets of seeds: `others` has the results of
-/// each set, in the order of `results`. What passes must pass with every set.
+/// Judges runs like [`conclude`], and again with other sets of seeds. `others` has the results of
+/// each set, in the order of `results`. A statement passes only if it passes with every set.
 ///
 /// # Errors
 /// The errors of [`conclude`].
@@ -75,7 +75,7 @@ pub fn conclude_with_sets(
         survivals.extend(of_result.into_iter().filter(|_| !of_sets.is_empty()));
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
-        // Verdicts with other seeds are shown but not recorded; they show how robust the
+        // Verdicts with other sets of seeds are shown but not recorded; they show how robust the
         // recorded verdicts are.
         if result.plan.first_seed == 0 {
             renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));

@@ -25,14 +25,14 @@ pub struct Course {
     pub title: String,
     /// Quantities that the chart plots, all in one unit.
     pub of: Vec<Sampled>,
-    /// Ports of the sampled switch, with a line each. If empty, the line is that of the whole
-    /// switch. Flows ignore the ports.
+    /// Ports of the sampled switch; the chart has one line for each port. Without ports, the only
+    /// line shows the whole switch. Flows ignore the ports.
     pub ports: Vec<u16>,
     /// Start of the chart's time axis (ms); earlier samples are not shown.
     pub since_ms: f64,
 }
 
-/// A cached line of a chart over time.
+/// A line of a chart over time, as the cache stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CourseLine {
     /// Name of the port or flow; empty if the chart has only one line.
@@ -49,7 +49,7 @@ impl Course {
         format!("course[{}].{:?}", ports.join("+"), self.of).to_lowercase()
     }
 
-    /// Title of the chart's vertical axis.
+    /// Title of the vertical axis in a chart over time.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         match self.of.first() {
@@ -59,7 +59,7 @@ impl Course {
         }
     }
 
-    /// Title of the chart's horizontal axis.
+    /// Title of the horizontal axis in a chart over time.
     #[must_use]
     pub fn time(&self) -> String {
         if self.since_ms == 0.0 {

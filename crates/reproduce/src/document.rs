@@ -6,7 +6,7 @@ use crate::{Checked, Conclusion, Judged, Results};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 
-/// Verdicts that `reproduce --json` prints.
+/// Verdicts on papers' statements that `reproduce --json` prints.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab reproduce")]
 struct VerdictsFile {
@@ -14,30 +14,30 @@ struct VerdictsFile {
     format: &'static str,
     /// Version of the file format: 1.
     format_version: u32,
-    /// Experiments of the command, in the order in which they ran.
+    /// Experiments that the `reproduce` command ran, in the order of execution.
     experiments: Vec<ExperimentRecord>,
-    /// Named statements that tests judge.
+    /// Statements named in the command that tests judge instead of runs.
     tested: Vec<TestedRecord>,
 }
 
-/// A statement that tests judge.
+/// A statement of a paper that tests judge instead of runs.
 #[derive(Serialize, JsonSchema)]
 struct TestedRecord {
     /// Number of the statement: `ABM-SET-1`.
     id: String,
     /// Verdict of the tests that ran here, or else the recorded verdict.
     verdict: String,
-    /// Claim of the paper.
+    /// Claim of the paper in this statement.
     statement: String,
-    /// Recorded result as text.
+    /// Recorded result of the statement's tests, as text.
     measured: String,
-    /// Tests that ran here: they are part of the program.
+    /// Names of the tests that this command ran, because they are part of the program.
     computed: Vec<String>,
-    /// Names of tests that need the source tree.
+    /// Names of the tests that need the source tree of bufferlab.
     needs_source: Vec<String>,
 }
 
-/// An experiment with its verdicts on statements.
+/// An experiment with its verdicts on a paper's statements.
 #[derive(Serialize, JsonSchema)]
 struct ExperimentRecord {
     /// Name of the experiment: `abm/fig6`.
@@ -57,7 +57,7 @@ struct StatementRecord {
     id: String,
     /// Verdict on the statement: `PASS`, `STRONG`, `FAIL` …
     verdict: String,
-    /// Text of the paper's claim.
+    /// Text of the claim in the paper.
     statement: Option<String>,
     /// Measured result as text: value, interval, band, the paper's value.
     measured: String,
@@ -67,11 +67,11 @@ struct StatementRecord {
     note: Option<String>,
 }
 
-/// A measured effect of a condition.
+/// A measured effect of one condition in a statement's criterion.
 #[derive(Serialize, JsonSchema)]
 struct EffectRecord {
     verdict: String,
-    /// Mean of the effect over the seeds; null if it was not measured.
+    /// Mean of the effect over the seeds; null if the effect was not measured.
     mean: Option<f64>,
     /// Half width of the effect's 95 % interval; null with one seed.
     half_width: Option<f64>,
@@ -139,13 +139,13 @@ impl EffectRecord {
     }
 }
 
-/// Returns the JSON schema of [`verdicts_json`].
+/// Returns the JSON schema of the verdicts that [`verdicts_json`] formats.
 #[must_use]
 pub fn verdicts_schema() -> Schema {
     schema_for!(VerdictsFile)
 }
 
-/// Verdicts that `testbed reproduce --json` prints.
+/// Verdicts from real packets that `testbed reproduce --json` prints.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed reproduce")]
 struct RealVerdictsFile<'a> {
@@ -153,11 +153,11 @@ struct RealVerdictsFile<'a> {
     format: &'static str,
     /// Version of the file format: 1.
     format_version: u32,
-    /// Experiments of the command, in the order in which they ran.
+    /// Experiments that the `testbed reproduce` command ran, in the order of execution.
     experiments: Vec<RealExperimentRecord<'a>>,
 }
 
-/// An experiment with real packets, and its verdicts.
+/// An experiment with real packets, and its verdicts on a paper's statements.
 #[derive(Serialize, JsonSchema)]
 struct RealExperimentRecord<'a> {
     /// Name of the experiment: `losspass/fig1`.
@@ -190,7 +190,7 @@ pub fn real_verdicts_json(studies: &[RealStudy], date: &str) -> String {
     })
 }
 
-/// Returns the JSON schema of [`real_verdicts_json`].
+/// Returns the JSON schema of the verdicts that [`real_verdicts_json`] formats.
 #[must_use]
 pub fn real_verdicts_schema() -> Schema {
     schema_for!(RealVerdictsFile<'_>)

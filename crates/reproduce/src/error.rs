@@ -1,4 +1,4 @@
-//! Errors of reproductions, with hints.
+//! Errors in the reproduction of papers' results, with hints.
 
 use crate::TableError;
 use bufferlab_document::{LoadError, Problem};
@@ -10,13 +10,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Error that stops a reproduction.
+/// Error that stops the reproduction of a paper's results.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     /// A file or folder cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// Verb of the failed action: read, write, …
+        /// Verb of the failed action on a file: read, write, …
         action: &'static str,
         /// Path of the inaccessible file or folder.
         path: PathBuf,
@@ -29,12 +29,12 @@ pub enum ReproduceError {
     /// A table of claims is invalid.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A table cannot be written.
+    /// A table of claims cannot be written as CSV.
     #[error("{name}: {source}")]
     Unwritable {
         /// Name of the table that cannot be written.
         name: &'static str,
-        /// Error of the CSV writer.
+        /// Error that the CSV writer reported.
         source: csv::Error,
     },
     /// No experiment, paper or statement has the given name.
@@ -57,8 +57,8 @@ pub enum ReproduceError {
     /// The plan has more runs than the limit of one command.
     #[error("{experiment}: {beyond}")]
     TooMany {
-        /// The experiment that exceeds the limit. If several experiments exceed it together, the
-        /// last of these experiments.
+        /// Name of the experiment that exceeds the limit. If several experiments exceed the limit
+        /// together, the last of these experiments.
         experiment: String,
         /// The exceeded limit and the requested number of runs or seeds.
         beyond: Beyond,
@@ -70,10 +70,10 @@ pub enum ReproduceError {
     /// A chart of an experiment cannot be drawn.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// A folder with checksums cannot be written.
+    /// A folder of results with checksums cannot be written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// Threads cannot be started.
+    /// The threads that compute the results cannot be started.
     #[error(transparent)]
     Threads(#[from] RunError),
 }
@@ -128,7 +128,7 @@ impl RunFailure {
     }
 }
 
-/// Reason why a run has no numbers.
+/// Reason why a simulation run has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum FailureCause {
     /// The scenario is invalid, or the experiment sets an invalid value.
@@ -140,13 +140,13 @@ pub enum FailureCause {
     /// A defect of the program: computing the numbers from the tables panicked.
     #[error("{0}; this is a bug in bufferlab, please report it")]
     Panicked(#[from] Panicked),
-    /// The run's tables cannot be read.
+    /// The result tables of the run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// The run's summary cannot be computed.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// JSON cannot represent the run's numbers.
+    /// JSON cannot represent the numbers that the run computed.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// The run's numbers cannot be written to the cache.
@@ -160,7 +160,7 @@ pub enum FailureCause {
     /// The run was assigned to another machine, and its result did not arrive.
     #[error("{0}")]
     Elsewhere(String),
-    /// The run's cached numbers were removed or damaged.
+    /// The run's results were removed from the cache, or damaged.
     #[error("{}: the numbers have vanished", .0.display())]
     Vanished(PathBuf),
 }

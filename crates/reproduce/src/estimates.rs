@@ -28,7 +28,7 @@ pub struct Estimates {
 }
 
 impl Estimates {
-    /// Computes the estimates from the results of runs.
+    /// Computes the estimates of an experiment's metrics from the results of runs.
     #[must_use]
     pub fn from_results(results: &Results) -> Self {
         let (experiment, grid) = (Arc::clone(&results.plan.experiment), results.grid());
@@ -58,8 +58,8 @@ impl Estimates {
         Self::parse(experiment, &file.display().to_string(), &text)
     }
 
-    /// Reads the recorded estimates of an experiment, which are part of the program; `None` if it
-    /// has none at this scale and under this profile.
+    /// Reads the recorded estimates of an experiment, which are part of the program; `None` if the
+    /// experiment has no recorded estimates at this scale and under this profile.
     ///
     /// # Errors
     /// If the record has a variant, metric or axis value that the experiment lacks.
@@ -74,7 +74,7 @@ impl Estimates {
     }
 
     /// Reads the estimates of an experiment from a folder of recorded values, such as
-    /// `claims/values`; `None` if the folder has none at this scale and under this profile.
+    /// `claims/values`; `None` if the folder has no values at this scale and under this profile.
     ///
     /// # Errors
     /// The errors of [`Estimates::read`].
@@ -103,7 +103,7 @@ impl Estimates {
         Ok(estimates)
     }
 
-    /// The experiment that the estimates belong to.
+    /// Returns the experiment whose metrics the estimates describe.
     #[must_use]
     pub fn experiment(&self) -> &Experiment {
         &self.experiment

@@ -72,7 +72,7 @@ pub enum ScaleName {
 }
 
 impl ScaleName {
-    /// Name of the scale as users write it.
+    /// Name of the scale (`quick` or `paper`), as users write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -94,13 +94,13 @@ pub struct Experiment {
     pub title: String,
     /// Name of the figure in the paper, such as `Fig. 6`.
     pub figure: String,
-    /// Differences between experiment and paper, with reasons; empty if there are none.
+    /// Differences between experiment and paper, with reasons; empty if experiment and paper agree.
     pub about: String,
-    /// Source of the experiment's values.
+    /// Source of the experiment's values: simulation runs or formulas.
     pub content: Content,
 }
 
-/// Source of an experiment's values.
+/// Source of an experiment's values: simulation runs or formulas.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// An analytical figure, whose values are computed without runs.
@@ -128,26 +128,26 @@ pub struct Runs {
     pub paper: Option<Scale>,
     /// The reading of the authors' public simulator, if the experiment has one.
     pub artifact: Option<Reading>,
-    /// Charts of metrics over the axes.
+    /// Charts that plot metrics over the axes of the experiment.
     pub panels: Vec<Panel>,
-    /// Charts of quantities over time.
+    /// Charts that plot sampled quantities over time.
     pub courses: Vec<Course>,
-    /// Statements that the experiment checks.
+    /// Statements of the paper that the experiment checks.
     pub claims: Vec<ClaimCheck>,
 }
 
 /// An axis of an experiment: a property that varies between runs.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Name of the axis in expressions and tables.
+    /// Name of the axis in expressions and tables, such as `load`.
     pub name: String,
     /// Title of the axis in charts, with the unit.
     pub title: String,
-    /// Values on the axis.
+    /// Values that the experiment's axis takes.
     pub values: Vec<AxisValue>,
 }
 
-/// A value on an axis of the experiment.
+/// A value on an axis of an experiment.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
     /// Label of the axis value in tables and expressions.
@@ -169,16 +169,16 @@ pub struct Variant {
     pub set: Overrides,
     /// Scenario file of the variant; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
-    /// Overrides of the variant in the artifact's reading.
+    /// Overrides of scenario keys for the variant in the reading of the authors' artifact.
     pub artifact: Overrides,
 }
 
 /// A scale of an experiment: number of seeds and size of the runs.
 #[derive(Clone, Debug)]
 pub struct Scale {
-    /// Number of seeds per point of the plan.
+    /// Number of seeds for each variant and combination of axis values.
     pub seeds: u32,
-    /// Overrides of scenario keys at this scale.
+    /// Overrides of scenario keys for all runs at this scale.
     pub set: Overrides,
     /// Scenario file at this scale; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
@@ -198,7 +198,7 @@ pub struct Reading {
     pub scenario: Option<PathBuf>,
 }
 
-/// A chart of an experiment.
+/// A chart of a metric over an axis of the experiment.
 #[derive(Clone, Debug)]
 pub struct Panel {
     /// Caption of the chart.
@@ -212,7 +212,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Whether the panel plots a variant.
+    /// Whether the panel plots the variant with the name `variant`.
     #[must_use]
     pub fn shows(&self, variant: &str) -> bool {
         self.variants.as_ref().is_none_or(|names| names.iter().any(|name| name == variant))
@@ -226,23 +226,23 @@ pub struct ClaimCheck {
     pub id: String,
     /// Text of the statement, if it is in no table of claims.
     pub statement: Option<String>,
-    /// Conditions of the statement, which must all hold.
+    /// Conditions that must all hold for the statement to pass.
     pub conditions: Vec<Condition>,
-    /// Reason why the statement cannot be decided: the paper omits a fact that it depends on. Such
-    /// a statement has no conditions.
+    /// Reason why the statement cannot be decided: the paper omits a fact that it depends on. A
+    /// statement with this reason has no conditions.
     pub not_checkable: Option<String>,
-    /// Remark that readers need beside the verdict.
+    /// Remark that pages print beside the verdict.
     pub note: Option<String>,
-    /// Effects under other readings of the paper.
+    /// Effects of the statement under other readings of the paper.
     pub beside: Vec<Beside>,
 }
 
 /// An effect under an alternative reading of the paper.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Description of the alternative reading.
+    /// Description of the alternative reading of the paper.
     pub reading: String,
-    /// Expression that measures the effect.
+    /// Expression that measures the effect under the alternative reading.
     pub effect: String,
     /// Whether pages show the effect in percent.
     pub percent: bool,
@@ -259,7 +259,7 @@ pub struct Condition {
     pub at_most: Option<f64>,
     /// Value of the effect if nothing differs; `None` if the statement is that nothing differs.
     pub neutral: Option<f64>,
-    /// Value of the effect in the paper.
+    /// Value of the effect that the paper states.
     pub paper: Option<f64>,
     /// Whether pages show the effect in percent.
     pub percent: bool,
@@ -269,7 +269,7 @@ pub struct Condition {
     pub guard: Option<String>,
     /// Side of the band on which the scheme does better than the paper states, if known.
     pub better: Option<Better>,
-    /// Position of the paper's value in a panel.
+    /// Position in a chart at which the paper's value is marked.
     pub mark: Option<PaperMark>,
 }
 
@@ -307,7 +307,7 @@ impl Experiment {
         }
     }
 
-    /// The runs, to change them; `None` for an analytical figure.
+    /// Mutable access to the runs of an experiment; `None` for an analytical figure.
     pub(crate) fn runs_mut(&mut self) -> Option<&mut Runs> {
         match &mut self.content {
             Content::Runs(runs) => Some(runs),

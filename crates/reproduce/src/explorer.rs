@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     let runs = estimates.experiment().runs()?;
     let grid = estimates.grid();
-    // A scale may omit values of an axis.
+    // At a reduced scale, an experiment may omit values of an axis.
     let ran = |axis: usize| grid.iter().map(|places| places[axis]).collect::<BTreeSet<_>>();
     let axes: Vec<ExplorerAxis> = runs
         .axes

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Source of metric values for expressions: runs, as means over their seeds.
 pub trait Values: Send + Sync {
-    /// Returns the metric of the variant's run at some axis values.
+    /// Returns the value of a metric in the runs of a variant at some axis values.
     ///
     /// # Errors
     /// If there is no such run, or the run has no such value.
@@ -46,13 +46,13 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Wraps the source `values`, without recorded queries.
+    /// Wraps the source `values` to record queries; no query is recorded yet.
     #[must_use]
     pub fn new(values: Arc<dyn Values>) -> Self {
         Self { values, questions: Mutex::default() }
     }
 
-    /// Returns the recorded queries that had an answer.
+    /// Returns the recorded queries of metrics that had an answer.
     #[must_use]
     pub fn questions(&self) -> BTreeSet<Question> {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -100,47 +100,47 @@ impl Values for OneForAll {
 /// Reason why a run has no value of a metric.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ValueError {
-    /// No metric of the experiment has this name.
+    /// The experiment has no metric with this name.
     #[error("[metrics] has no \"{0}\"")]
     Metric(String),
-    /// No variant of the experiment has this name.
+    /// The experiment has no variant with this name.
     #[error("there is no variant \"{0}\"")]
     Variant(String),
     /// The number of axis values in a query does not match the number of axes.
     #[error("{given} values for {axes} axes")]
     Places {
-        /// Number of axis values in the query.
+        /// Number of axis values that the query names.
         given: usize,
-        /// Number of axes of the experiment.
+        /// Number of axes that the experiment has.
         axes: usize,
     },
-    /// The axis has no value with this label.
+    /// The experiment's axis has no value with this label.
     #[error("axis \"{axis}\" has no {label}")]
     Place {
-        /// Name of the axis without the value.
+        /// Name of the axis that lacks the requested value.
         axis: String,
-        /// Label of the missing axis value.
+        /// Label of the requested axis value, which the axis lacks.
         label: String,
     },
-    /// The scale does not run this axis value.
+    /// Runs at this scale omit the requested axis value.
     #[error("{variant}{} does not run at this scale", at(.places))]
     LeftOut {
-        /// Name of the variant in the query.
+        /// Name of the variant that the query asks for.
         variant: String,
-        /// Axis values in the query.
+        /// Axis values that the query asks for.
         places: String,
     },
-    /// The run that the query names failed.
+    /// The run that the query asks for failed.
     #[error(transparent)]
     Failed(#[from] RunFailure),
     /// The run has no value of the metric, for example because none of its flows finished.
     #[error("the run of {variant}{} has no value of {metric}", at(.places))]
     Nothing {
-        /// Name of the variant in the query.
+        /// Name of the variant that the query asks for.
         variant: String,
-        /// Axis values in the query.
+        /// Axis values that the query asks for.
         places: String,
-        /// Key of the metric without a value.
+        /// Key of the metric that has no value in the run.
         metric: String,
     },
 }
@@ -150,7 +150,7 @@ fn at(places: &str) -> String {
     if places.is_empty() { String::new() } else { format!(" at {places}") }
 }
 
-/// Reason why an expression has no value.
+/// Reason why an expression over metrics has no value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExpressionError {
     /// Syntax error, with line and column of the expression.
@@ -186,13 +186,13 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
 /// Value of a named constant in an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// The operand is a number.
+    /// The constant is a number.
     Number(f64),
     /// The constant is the label of an axis value.
     Label(&'a str),
 }
 
-/// Evaluates an expression with named constants.
+/// Evaluates an expression over metrics that may use named constants.
 ///
 /// # Errors
 /// Returns the errors of [`evaluate`].
@@ -223,9 +223,10 @@ type Answer<T> = Result<T, Box<EvalAltResult>>;
 /// Creates an engine with the functions that need no values.
 fn plain_engine() -> Engine {
     let mut engine = Engine::new();
-    // Stop a script that never ends: it is a mistake of its author.
+    // A script that never ends is a mistake of its author, so the engine limits the operations of a
+    // script.
     engine.set_max_operations(1_000_000);
-    // Depth of nesting for `if a { b } else { c }` over two metrics in nested calls.
+    // This depth of nesting suffices for `if a { b } else { c }` over two metrics in nested calls.
     engine.set_max_expr_depths(64, 32);
     engine.register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, lower));
     engine.register_fn("fewer", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, fewer));
@@ -323,7 +324,7 @@ fn numbers(list: &Array) -> Answer<Vec<f64>> {
     list.iter().map(number).collect()
 }
 
-/// Relative reduction of `scheme` against `base`; 0 if both values are 0.
+/// Relative reduction of a metric by `scheme` compared with `base`; 0 if both values are 0.
 fn lower(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base }
 }

@@ -1,5 +1,5 @@
 //! The papers' figures and tables (`claims/figures.csv`), and the experiments and tests that cover
-//! them.
+//! these figures.
 
 use crate::table::{Cells, CsvRow, rows};
 use crate::{Experiment, Ledger, LedgerRow, ReproduceError, TableError};
@@ -14,7 +14,7 @@ pub struct PaperFigure {
     pub paper: String,
     /// Name of the figure in the paper: `Fig. 6`, `Table 1` or `Alg. 1`.
     pub figure: String,
-    /// Content of the figure in one line.
+    /// Content of the paper's figure in one line.
     pub shows: String,
     /// Reason why the figure has nothing to reproduce; otherwise empty.
     pub conceptual: String,
@@ -33,14 +33,14 @@ impl CsvRow for PaperFigure {
     }
 }
 
-/// Kind of a numbered part of a paper.
+/// Kind of a numbered part of a paper: figure, table or algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureKind {
-    /// A figure.
+    /// A figure of a paper.
     Figure,
-    /// A table.
+    /// A table of a paper.
     Table,
-    /// An algorithm.
+    /// An algorithm of a paper.
     Algorithm,
 }
 
@@ -67,7 +67,8 @@ impl FigureRef {
         format!("{kind} {}", self.number)
     }
 
-    /// Whether two references are equal, or name a figure and a panel of this figure.
+    /// Whether two references name the same figure, or one names a figure and the other a panel of
+    /// this figure.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let letters = self.letter.is_none() || other.letter.is_none() || self.letter == other.letter;
@@ -148,7 +149,7 @@ pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> V
 }
 
 /// Formats a Markdown table of every figure and table of a paper (`abm`), with the experiment that
-/// shows each of them.
+/// shows each figure or table.
 ///
 /// # Errors
 /// If the table of figures is damaged.

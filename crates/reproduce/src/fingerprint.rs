@@ -1,11 +1,11 @@
-//! Fingerprints of recorded verdicts. They show whether a record still belongs to the current
-//! experiment, scenarios and engine.
+//! Fingerprints of recorded verdicts. A fingerprint shows whether a record still belongs to the
+//! current experiment, scenarios and engine.
 //!
 //! A fingerprint covers the judged condition, and the metrics and resolved scenarios that the
-//! condition reads. It also covers the versions of the engine's rules that these scenarios use
-//! (`claims/behaviours.csv`). The version of a rule changes only if results change, so
-//! refactoring keeps every fingerprint. A fingerprint ignores the seed, names and texts, because
-//! they change no number.
+//! condition reads. A fingerprint also covers the versions of the engine's rules that these
+//! scenarios use (`claims/behaviours.csv`). The version of a rule changes only if results change,
+//! so refactoring keeps every fingerprint. A fingerprint ignores the seed, names and texts, because
+//! seed, names and texts change no number.
 
 use crate::ledger::rank;
 use crate::table::{Cells, CsvRow, rows};
@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 const BEHAVIOURS: &str = include_str!("../../../claims/behaviours.csv");
-/// Number of hexadecimal digits of a fingerprint.
+/// Number of hexadecimal digits that a fingerprint has.
 const DIGITS: usize = 16;
 /// Keys of a scenario that do not change results.
 const TEXTS: [&str; 4] = ["name", "description", "title", "seed"];
@@ -114,7 +114,7 @@ impl<'a> Fingerprints<'a> {
         Ok(Self { plan, behaviours, points })
     }
 
-    /// Fingerprint of a statement's record.
+    /// Returns the fingerprint for the record of a statement's verdict.
     #[must_use]
     pub fn of_claim(&self, claim: &ClaimCheck) -> String {
         let asked = only_asked(self.plan.clone(), claim);
@@ -155,7 +155,7 @@ impl<'a> Fingerprints<'a> {
     }
 }
 
-/// Returns the engine's rules that a scenario uses.
+/// Returns the names of the engine's rules that a scenario uses.
 fn rules(values: &BTreeMap<String, Value>) -> BTreeSet<String> {
     let mut rules = BTreeSet::from(["engine".to_owned(), "host".to_owned(), "metrics".to_owned()]);
     for (key, value) in values {
@@ -179,8 +179,8 @@ fn rules(values: &BTreeMap<String, Value>) -> BTreeSet<String> {
     rules
 }
 
-/// Checks the records of `ledger` against the experiments and returns all records. A record has the
-/// verdict VOID if its fingerprint differs from the current one.
+/// Checks the records of `ledger` against the experiments and returns all records. A record whose
+/// fingerprint differs from the current fingerprint has the verdict VOID.
 ///
 /// # Errors
 /// The orphans: records whose experiment, statement, scale or reading no longer exists.

@@ -32,14 +32,14 @@ pub struct Measured {
     pub text: String,
 }
 
-/// A statement with its verdict.
+/// A statement of a paper with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
     /// Verdict on the statement, from all of its conditions.
     pub verdict: Verdict,
-    /// Results of the statement's conditions.
+    /// Measured results of the conditions that the statement has.
     pub conditions: Vec<Measured>,
     /// Effects under alternative readings of the paper, as text.
     pub beside: Vec<String>,
@@ -71,8 +71,8 @@ pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
     }
 }
 
-/// The effects of a statement from means, such as recorded values: in one line, without intervals
-/// and without a verdict.
+/// Computes the effects of a statement from means, such as recorded values. The result is one line
+/// without intervals and without a verdict.
 #[must_use]
 pub fn effects_of_means(claim: &ClaimCheck, means: &Arc<dyn Values>) -> String {
     let of_condition = |condition: &Condition| match condition.over_seeds {
@@ -151,7 +151,7 @@ where
     Ok(Estimate { seeds: seeds.len() as u64, mean: whole, half_width })
 }
 
-/// Returns the reason why a passing condition is meaningless; `None` if it is meaningful.
+/// Returns the reason why a condition passes without meaning; `None` if the pass is meaningful.
 fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     let seeds: Vec<u64> = (0..results.seeds()).collect();
     let all = results.of_seeds(&seeds);
@@ -215,12 +215,12 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     Some(format!("it would pass with {control} in the place of every scheme"))
 }
 
-/// Whether an effect is neutral except for rounding.
+/// Whether an effect equals the neutral effect of its condition, except for rounding.
 fn is_neutral(condition: &Condition, effect: f64) -> bool {
     condition.neutral.is_some_and(|neutral| (effect - neutral).abs() < 1e-9)
 }
 
-/// Formats an estimate: mean and interval.
+/// Formats an estimated effect: mean and 95 % interval.
 fn shown(percent: bool, estimate: &Estimate) -> String {
     let mut text = unit(percent, estimate.mean);
     match estimate.half_width {

@@ -32,16 +32,16 @@ const REASONS: &str = include_str!("../../../claims/reasons.csv");
 /// Evidence for the verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence<'a> {
-    /// A test of the repository is the evidence.
+    /// A test of the repository is the evidence for the verdict.
     Test(&'a TestEvidence),
-    /// Recorded runs are the evidence.
+    /// Recorded runs are the evidence for the verdict.
     Runs(&'a Record),
     /// The statement has no evidence: no test or run has checked it.
     None,
 }
 
 impl Evidence<'_> {
-    /// Verdict that the evidence gives.
+    /// Verdict on the statement that the evidence gives.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
@@ -52,16 +52,17 @@ impl Evidence<'_> {
     }
 }
 
-/// A statement of the ledger, with its evidence.
+/// A statement of a paper in the ledger, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRow {
-    /// Statement of a paper.
+    /// Statement of a paper that the row is about.
     pub claim: Claim,
-    /// Test that checks the statement, if any.
+    /// Test that checks the statement, if a test exists.
     pub test: Option<TestEvidence>,
     /// Recorded verdicts, one per scale and profile, in order of precedence.
     pub records: Vec<Record>,
-    /// Result with real packets. It is shown beside the verdict and never changes it.
+    /// Result of the statement with real packets. Pages show this result beside the verdict, which
+    /// the result never changes.
     pub real: Option<RealRecord>,
     /// Reason for a statement that does not hold here, if known.
     pub reason: Option<Reason>,
@@ -92,8 +93,8 @@ impl LedgerRow {
         self.reason.as_ref().filter(|_| self.evidence().verdict().needs_reason())
     }
 
-    /// Returns the records that do not decide the verdict. Pages show them beside
-    /// the deciding record.
+    /// Returns the records that do not decide the verdict. Pages show these records beside the
+    /// deciding record.
     pub fn beside(&self) -> impl Iterator<Item = &Record> {
         let speaks = matches!(self.evidence(), Evidence::Runs(_));
         self.records.iter().skip(usize::from(speaks))
@@ -124,7 +125,7 @@ pub(crate) fn rank(record: &Record) -> (bool, bool, u8) {
     (!record.is_of_paper(), !record.speaks(), scale)
 }
 
-/// All statements with their verdicts.
+/// All statements of the papers with their verdicts.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     /// Rows of the ledger in the order of the papers.
@@ -141,7 +142,7 @@ impl Ledger {
         Self::parse(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)?.with_reasons(reasons)
     }
 
-    /// Loads the ledger from a checkout's `claims/`.
+    /// Loads the ledger from the folder `claims/` of a checkout.
     ///
     /// # Errors
     /// If a table is missing or damaged.
@@ -201,8 +202,9 @@ impl Ledger {
     /// Converts the ledger into the ledger of a study: adds the statements of `experiments` that
     /// are not from the papers.
     ///
-    /// If no experiment judges a statement of the papers, the papers' statements are removed. The
-    /// ledger then belongs to the study alone, and is empty if the study makes no statements.
+    /// If no experiment judges a statement of the papers, the papers' statements are removed. After
+    /// the removal, the ledger has only the study's statements, and is empty if the study makes no
+    /// statements.
     #[must_use]
     pub fn with_study(mut self, experiments: &[Experiment]) -> Self {
         let known: BTreeSet<String> = self.rows.iter().map(|row| row.claim.id.clone()).collect();
@@ -228,8 +230,9 @@ impl Ledger {
         self.rows.iter().map(|row| &row.claim).find(|claim| claim.id == id)
     }
 
-    /// Adds the verdicts of a `verdicts.csv`, if the file exists. A verdict replaces a known one if
-    /// `goes_before` accepts it. Returns the verdicts on statements that the ledger lacks.
+    /// Adds the verdicts of a `verdicts.csv`, if the file exists. If `goes_before` accepts a
+    /// verdict, it replaces the known verdict on its statement. Returns the verdicts on statements
+    /// that the ledger lacks.
     ///
     /// # Errors
     /// If the file exists but is damaged.
@@ -380,7 +383,8 @@ mod tests {
         assert_eq!(only.rows[0].beside().count(), 1);
     }
 
-    /// Pages show results with real packets, but these change neither the verdict nor the counts.
+    /// Pages show results with real packets, but these results change neither the verdict nor the
+    /// counts.
     #[test]
     fn real_packets_change_no_verdict() {
         let simulated = ledger(&[record(Verdict::Fail, "quick", "paper", 3)]);

@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct PaperMark {
     /// Short name of the metric; every panel of this metric shows the mark.
     pub metric: String,
-    /// Variant whose value the paper gives.
+    /// Name of the variant whose value the paper gives.
     pub variant: String,
     /// Labels of values on the first axis; `None` for all values.
     pub x: Option<Vec<String>>,
@@ -37,26 +37,27 @@ pub struct PaperMark {
 /// A mark of a paper's number at axis values that ran.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<'a> {
-    /// Definition of the mark in the experiment.
+    /// Definition of the paper's mark in the experiment file.
     pub(crate) mark: &'a PaperMark,
     /// Index of the mark's axis value, for every axis.
     pub(crate) places: Vec<usize>,
-    /// Position of the mark on the first axis.
+    /// Position of the paper's mark on the first axis.
     pub(crate) x: f64,
-    /// Value of the metric at the mark.
+    /// Value of the metric that the paper's mark shows.
     pub(crate) value: f64,
     /// Sentence about the statement that the mark belongs to, with the paper's number.
     pub(crate) note: String,
 }
 
 impl Placed<'_> {
-    /// Text of the mark in the chart's legend.
+    /// Text for the paper's mark in the chart's legend.
     pub(crate) fn legend(&self) -> String {
         format!("where the paper's numbers would put {}", self.mark.variant)
     }
 }
 
-/// Returns every mark at the axis values that ran, if the mark has a value there.
+/// Returns every mark of a paper's number at each axis value that ran and that has a value for the
+/// mark.
 pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
     let grid = estimates.grid();
@@ -85,7 +86,8 @@ pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     all
 }
 
-/// Returns the marks of a panel. `others` has the values on all axes except the first axis.
+/// Returns the paper's marks for one chart. `others` has the values on all axes except the first
+/// axis.
 pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<CurveMark> {
     let of_panel = |placed: &&Placed<'_>| {
         placed.mark.metric == panel.metric

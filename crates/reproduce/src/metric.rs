@@ -17,13 +17,13 @@ use bufferlab_results::RunResult;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Name of [`Metric::PauseFrames`] in files.
+/// Name of [`Metric::PauseFrames`] in experiment files and tables.
 pub(crate) const PAUSE_FRAMES: &str = "pauses";
 
-/// Definition of an experiment's metric.
+/// Definition of a metric that an experiment measures.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
-    /// A number of the run's summary.
+    /// A number from the summary of the run.
     Summary(Box<SummaryMetric>),
     /// Number of pause frames that switches sent: `pauses`.
     PauseFrames,
@@ -40,12 +40,13 @@ pub struct Statistic {
     pub flows: Option<Vec<String>>,
     /// Classes of queries. If set, the statistic is over queries instead of flows.
     pub queries: Option<Vec<String>>,
-    /// Priorities of queues. If set, the statistic is over samples instead of flows. A value is the
-    /// sum of these queues in a sample of the sampled switch during the arrival phase.
+    /// Priorities of queues. If set, the statistic is over samples of queues instead of flows. A
+    /// value is the sum of these queues in one sample of the sampled switch during the arrival
+    /// phase.
     pub priorities: Option<Vec<u8>>,
-    /// Smallest size of an included flow (bytes).
+    /// Size of the smallest flow that the statistic includes (bytes).
     pub from_bytes: u64,
-    /// Size from which flows are excluded (bytes).
+    /// Size from which the statistic excludes flows (bytes).
     pub below_bytes: Option<u64>,
     /// Quantity that the statistic takes of each flow, query or sample.
     pub of: Quantity,
@@ -187,7 +188,7 @@ fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
     }
 }
 
-/// Returns the statistics among the given `metrics`.
+/// Returns the statistics over flows, queries or samples among `metrics`.
 pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Statistic> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Statistic(statistic) => Some(statistic),
@@ -195,7 +196,7 @@ pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<It
     })
 }
 
-/// Returns the tallies among the given `metrics`.
+/// Returns the tallies, which come from tables of samples or queues, among `metrics`.
 pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Tally(tally) => Some(tally),

@@ -30,17 +30,18 @@ const HEADLINE: &str = "the headline reading";
 /// A setting whose value a paper does not state.
 #[derive(Clone, Debug)]
 pub struct OpenReading {
-    /// Experiments whose results the setting may change.
+    /// Names of the experiments whose results the setting may change.
     pub experiments: Vec<String>,
     /// Ids of the statements that the setting affects; empty for all statements of the experiments.
     pub rows: Vec<String>,
     /// Variants that the setting affects; empty for all variants that accept its keys.
     pub variants: Vec<String>,
-    /// Keys of the scenario; each alternative gives all of them one value.
+    /// Keys of the scenario that the setting covers; each alternative gives all these keys one
+    /// value.
     pub keys: Vec<String>,
     /// Alternative values for the keys; each list sets every key once.
     pub values: Vec<Vec<Setting>>,
-    /// Value of the setting in the headline reading.
+    /// Value that the open setting has in the headline reading.
     pub headline: String,
     /// Sentence of the paper that leaves the setting open, or a note that no sentence exists.
     pub sentence: String,
@@ -94,14 +95,14 @@ pub fn open_readings() -> Result<Vec<OpenReading>, ReproduceError> {
     Ok(rows("claims/open-readings.csv", OPEN)?)
 }
 
-/// A statement, judged under every open reading.
+/// A statement of a paper, judged under every reading of the open settings.
 #[derive(Clone, Debug)]
 pub struct Universe {
-    /// Verdict under the headline reading.
+    /// Verdict on the statement under the headline reading.
     pub headline: Judged,
-    /// Changed settings, each with the verdict under them.
+    /// Changed settings, each with the verdict that they give.
     pub readings: Vec<(Vec<Setting>, Judged)>,
-    /// Number of seeds per point of the plan.
+    /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
 }
 
@@ -150,24 +151,24 @@ fn told(settings: &[Setting]) -> String {
     format!("{} = {value}", keys.join(" and "))
 }
 
-/// A row of the table of recorded readings.
+/// A row of the table with verdicts under open readings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UniverseRow {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
     /// Text of the changed setting, or the name of the headline reading.
     pub reading: String,
-    /// Verdict under the reading of this row.
+    /// Verdict on the statement under the reading of this row.
     pub verdict: Verdict,
-    /// Measured result as text.
+    /// Effect measured under the reading of this row, as text.
     pub measured: String,
-    /// Number of seeds per point of the plan.
+    /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
     /// Scale of the runs: quick or paper.
     pub scale: String,
     /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date of the record as year, month, day.
+    /// Date of the recorded verdict: year, month, day.
     pub date: String,
 }
 
@@ -250,7 +251,7 @@ pub fn multiverse<W: Watcher>(
     Ok(claims.iter().map(universe).collect())
 }
 
-/// Changed settings, and the variants and statements that they affect.
+/// Changed settings, and the variants and statements that these settings affect.
 struct Affected<'a> {
     settings: Vec<Setting>,
     /// Affected variants; empty for all variants that accept the keys.
@@ -259,7 +260,8 @@ struct Affected<'a> {
 }
 
 impl Affected<'_> {
-    /// Returns the plan with the changed settings, restricted to the points that accept them.
+    /// Returns the plan with the changed settings, without the points that do not accept these
+    /// settings.
     fn plan(&self, plan: &Plan) -> Plan {
         let named = |variant: usize| {
             let name = plan.experiment.runs().map(|runs| &runs.variants[variant].name);

@@ -102,7 +102,7 @@ pub fn write_ledger(
     write_whole(&folder.join("verdicts.csv"), ledger.records_csv()?)
 }
 
-/// Links to the pages of `experiments` in the folder, for both readings.
+/// Links to the existing pages of `experiments`, for the paper's and for the artifact's reading.
 fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
     let mut links = Vec::new();
     for one in experiments {
@@ -191,7 +191,7 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Reprodu
     bufferlab_results::write_whole(path, content).map_err(ReproduceError::io("write", path))
 }
 
-/// Converts verdicts to records of the ledger.
+/// Converts verdicts on statements to records of the ledger.
 #[must_use]
 pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record> {
     let profile = results.plan.profile_name();
@@ -212,8 +212,8 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
     verdicts.iter().map(record).collect()
 }
 
-/// Fingerprints of the statements in `results`. If a scenario cannot be loaded, there are none; the
-/// runs have failed then.
+/// Fingerprints of the statements in `results`. If a scenario cannot be loaded, the map is empty,
+/// because the runs have failed, too.
 fn fingerprints(results: &Results) -> BTreeMap<String, String> {
     let Ok(behaviours) = Behaviours::recorded() else { return BTreeMap::new() };
     let Ok(prints) = Fingerprints::new(&results.plan, &behaviours) else { return BTreeMap::new() };
@@ -221,8 +221,8 @@ fn fingerprints(results: &Results) -> BTreeMap<String, String> {
     claims.map(|claim| (claim.id.clone(), prints.of_claim(claim))).collect()
 }
 
-/// Sums the cost of all runs, including reused runs. `None` if some runs failed, or if
-/// there are no runs.
+/// Sums the cost of all runs, including reused runs. Returns `None` if some runs failed, or if the
+/// list of runs is empty.
 #[must_use]
 pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();
@@ -239,7 +239,7 @@ pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     })
 }
 
-/// Formats the page of an analytical figure.
+/// Formats the page of a figure that formulas give, without runs.
 fn figure_page(experiment: &Experiment, entry: &Entry, panels: Vec<CurvePanel>) -> CurvesPage {
     let mut about = paragraphs(experiment);
     about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
@@ -252,7 +252,7 @@ fn paragraphs(experiment: &Experiment) -> Vec<String> {
     paragraphs.map(str::to_owned).collect()
 }
 
-/// Formats the page of an experiment with runs.
+/// Formats the page of an experiment that has runs.
 fn runs_page(
     results: &Results,
     estimates: &Estimates,
@@ -326,7 +326,7 @@ fn heading(experiment: &Experiment) -> String {
     format!("{} {}: {}", experiment.id, experiment.figure, experiment.title)
 }
 
-/// Names the source of a verdict in one or two words.
+/// Describes where a verdict comes from, such as "these runs" or a recorded date.
 #[must_use]
 fn origin(record: &Record, renewed: &[Record]) -> String {
     if renewed.contains(record) {

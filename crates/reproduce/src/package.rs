@@ -2,8 +2,8 @@
 //!
 //! The package is a folder of the statements, verdicts, values and reasons (`claims/`), of the
 //! experiments and scenarios, and of today's fingerprint of every statement. The program contains
-//! all of it, so the same version writes the same bytes. Every folder has checksums, which
-//! `bufferlab verify` and `sha256sum --check` read.
+//! all files of the package, so one version always writes identical bytes. Every folder has
+//! checksums, which `bufferlab verify` and `sha256sum --check` read.
 
 use crate::registry::{CLAIMS, EXPERIMENTS, SCENARIOS, TESTBEDS};
 use crate::{Behaviours, Fingerprints, Ledger, Plan, Registry, ReproduceError, ScaleName};
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const CITATION: &str = include_str!("../../../CITATION.cff");
 
-/// Text of the package's first page.
+/// Text of the README file in the data package.
 const README: &str = "\
 # Data of the reproduction
 
@@ -71,8 +71,8 @@ fn write_folder(folder: &Path, part: &Dir<'_>) -> Result<usize, ReproduceError> 
     Ok(all)
 }
 
-/// Today's fingerprint of every statement at reduced scale in the paper's reading, and whether its
-/// record has it.
+/// Computes the current fingerprint of every statement at reduced scale in the paper's reading, and
+/// whether the statement's record has this fingerprint.
 fn fingerprints(registry: &Registry) -> Result<String, ReproduceError> {
     let (behaviours, ledger) = (Behaviours::recorded()?, Ledger::recorded()?);
     let mut text = String::from("id,experiment,scale,profile,fingerprint,record\n");

@@ -1,5 +1,5 @@
-//! A page per paper for a stranger: what the paper claims, what held, what did not and why, which
-//! sentences to correct, and how to repeat it.
+//! A page per paper for readers new to bufferlab: claims of the paper, statements that held or
+//! failed, reasons, sentences to correct, and commands to repeat the runs.
 
 use crate::figures::name_of;
 use crate::reasons::result;
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const PAPERS: &str = include_str!("../../../claims/papers.csv");
-/// Largest number of statements quoted among those that hold.
+/// Largest number of statements that hold which a paper's page quotes.
 const QUOTED: usize = 6;
 
 /// A line of `claims/papers.csv`.
 struct Paper {
-    /// Name of the paper in experiment ids: abm.
+    /// Name of the paper in the ids of experiments, such as abm.
     name: String,
     /// Claims of the paper, in a few sentences.
     claims: String,
-    /// Settings that decide the results here.
+    /// Settings of bufferlab that decide the results of the paper.
     setting: String,
 }
 
@@ -60,10 +60,10 @@ pub fn paper_page(
     Ok(parts.join("\n"))
 }
 
-/// Kinds of evidence, the strictest first.
+/// Kinds of evidence for a verdict, the strictest kind first.
 const KINDS: [&str; 4] = ["algebra", "packets through one switch", "simulation in tests", "recorded runs"];
 
-/// Kind of a row's evidence; `None` without evidence.
+/// Index of the kind of evidence for a statement's verdict; `None` without evidence.
 fn kind(row: &LedgerRow) -> Option<usize> {
     match row.evidence() {
         Evidence::Test(test) if test.test.starts_with("crates/theory/") => Some(0),
@@ -205,7 +205,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The anchor of a heading, as GitHub makes it.
+/// Anchor of a Markdown heading, as GitHub generates anchors.
 fn anchor(title: &str) -> String {
     let kept = title.to_lowercase();
     let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));

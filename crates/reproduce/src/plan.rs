@@ -1,4 +1,4 @@
-//! Plans: the runs that an experiment needs.
+//! Plans: the simulation runs that an experiment needs.
 
 use crate::{
     Axis, Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, SEED_SET, Scale, ScaleName,
@@ -15,7 +15,7 @@ use std::time::UNIX_EPOCH;
 /// A point of a plan: one run of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// Index of the variant in the experiment.
+    /// Index of the variant in the experiment's list.
     pub variant: usize,
     /// Index of the selected axis value, for every axis.
     pub places: Vec<usize>,
@@ -26,7 +26,7 @@ pub struct Point {
 /// Plan of the runs of an experiment at a scale.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Experiment that the plan belongs to.
+    /// Experiment whose runs the plan lists.
     pub experiment: Arc<Experiment>,
     /// Scale of the runs: quick or paper.
     pub scale: ScaleName,
@@ -36,7 +36,8 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// Offset of the first seed to the seed in the scenario; selects another set of seeds.
     pub first_seed: u32,
-    /// Additional overrides, by variant and axis values; the plan applies them last.
+    /// Additional overrides of scenario keys, by variant and axis values; the plan applies these
+    /// overrides last.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
     /// Statements that the plan covers; if empty, the plan covers all statements of the experiment.
     pub rows: Vec<String>,
@@ -125,8 +126,8 @@ impl Plan {
         }
     }
 
-    /// Name of the folder of the experiment's output. The name of the experiment gets the suffix
-    /// `-artifact` for the artifact's reading, and the first seed if it is not 0.
+    /// Name of the folder for the experiment's output. The name is the experiment's, with the
+    /// suffix `-artifact` for the artifact's reading, and the first seed if it is not 0.
     #[must_use]
     pub fn folder(&self) -> String {
         let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
@@ -159,8 +160,8 @@ impl Plan {
         self.load_with(point, None)
     }
 
-    /// Loads the scenario of a point. The caller may pass the scenario's seed at these axis values,
-    /// so that the scenario is read only once.
+    /// Loads the scenario of a run. If the caller passes the seed of the scenario file, this file
+    /// is read only once.
     fn load_with(&self, point: &Point, own_seed: Option<u64>) -> Result<Loaded, RunFailure> {
         let (runs, size) = self.sized();
         let variant = &runs.variants[point.variant];
@@ -179,7 +180,7 @@ impl Plan {
             overrides.extend(axis.values[place].set.iter().cloned());
         }
         overrides.extend(variant.set.iter().cloned());
-        // Apply the reading after the variants, because it affects all of them.
+        // Apply the reading after the variants, because the reading affects all variants.
         if let Some(reading) = reading {
             overrides.extend(variant.artifact.iter().chain(&reading.set).cloned());
         }
@@ -260,8 +261,8 @@ fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
     points
 }
 
-/// Loads the points of a plan in order. The seeds of one point are adjacent, so the scenario's seed
-/// is read only for the first of them.
+/// Loads the scenarios of a plan's runs in order. Runs that differ only in the seed are adjacent,
+/// so the scenario's own seed is read only for the first of these runs.
 pub(crate) struct Loader<'a> {
     plan: &'a Plan,
     /// The last loaded point, and the seed of its scenario.
@@ -269,12 +270,12 @@ pub(crate) struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Creates a loader without a known seed.
+    /// Creates a loader that knows no scenario's seed yet.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         Self { plan, last: None }
     }
 
-    /// Loads the scenario of a point, like [`Plan::load`].
+    /// Loads the scenario of one planned run, like [`Plan::load`].
     pub(crate) fn load(&mut self, point: &'a Point) -> Result<Loaded, RunFailure> {
         let same = |known: &&Point| known.variant == point.variant && known.places == point.places;
         let own_seed = self.last.filter(|(known, _)| same(known)).map(|(_, seed)| seed);

@@ -36,28 +36,28 @@ pub mod keys {
 /// docs/how-to/real-switch.md.
 pub const MOST_LATENESS_US: f64 = 1_000.0;
 
-/// A recorded verdict from runs with real packets.
+/// A recorded verdict on a statement, from runs with real packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RealRecord {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict on the statement from real packets.
+    /// Verdict on the statement that real packets give.
     pub verdict: Verdict,
-    /// Measured result with real packets, as text.
+    /// Effect measured with real packets, as text.
     pub measured: String,
-    /// Number of repetitions per point of the plan.
+    /// Number of repetitions for each variant and combination of axis values.
     pub repetitions: u64,
     /// Verdict on the statement from simulations of an equal network.
     pub simulated: Verdict,
-    /// Measured result in the simulator, as text.
+    /// Effect measured in the simulator, as text.
     pub simulated_measured: String,
     /// Name of the experiment in `testbeds/`.
     pub experiment: String,
-    /// Remark that readers need beside the verdict.
+    /// Remark that pages print beside the verdict.
     pub note: String,
     /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date of the record as year, month, day.
+    /// Date of the recorded verdict: year, month, day.
     pub date: String,
 }
 
@@ -96,7 +96,7 @@ impl CsvRow for RealRecord {
 pub struct RealRuns {
     /// Name of the experiment in `testbeds/`.
     pub experiment: String,
-    /// Number of repetitions per point of the plan.
+    /// Number of repetitions for each variant and combination of axis values.
     pub repetitions: u64,
     /// Number of runs with real packets.
     pub runs: u64,
@@ -112,7 +112,7 @@ pub struct RealRuns {
     pub differences: u64,
     /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date of the record as year, month, day.
+    /// Date of the recorded runs: year, month, day.
     pub date: String,
 }
 
@@ -168,7 +168,7 @@ impl RealStudy {
         self.real.experiment()
     }
 
-    /// Quality of the runs with real hosts.
+    /// Lateness of the switch in the runs with real hosts, and differences to the simulator.
     #[must_use]
     pub fn runs(&self, date: &str) -> RealRuns {
         let of = |key: &str| -> Vec<f64> {
@@ -208,7 +208,7 @@ impl RealStudy {
         self.experiment().claims().iter().map(one).collect()
     }
 
-    /// Converts the verdicts to records for [`record_real`].
+    /// Converts the verdicts from real packets to records for [`record_real`].
     pub(crate) fn records(&self, date: &str) -> Vec<RealRecord> {
         let record = |(real, simulated): (Judged, Judged)| RealRecord {
             id: real.id.clone(),
@@ -250,7 +250,7 @@ impl RealStudy {
     }
 }
 
-/// File name for an experiment: `losspass/fig1` becomes `losspass-fig1`.
+/// Name of an experiment's file, without a slash: `losspass/fig1` becomes `losspass-fig1`.
 fn file_name(experiment: &Experiment) -> String {
     experiment.id.replace('/', "-")
 }
@@ -294,7 +294,7 @@ fn read_or_empty<R: CsvRow>(table: &Path) -> Result<Vec<R>, ReproduceError> {
 /// The page docs/evidence/real-packets.md, and the values of its experiments.
 #[derive(Clone, Debug)]
 pub struct RealPage {
-    /// Text of the page of real packets.
+    /// Text of the page about results with real packets.
     pub text: String,
     /// Tables beside the page, as CSV: file name, content.
     pub tables: Vec<(String, String)>,
@@ -407,7 +407,8 @@ fn values_csv(real: &Estimates, simulated: &Estimates) -> String {
 }
 
 /// Returns the header, then a row per combination of axis values and variant. Every plotted metric
-/// has two columns; without panels, every metric has them.
+/// has two columns, one with real and one with simulated values. An experiment without panels shows
+/// every metric.
 fn value_rows(real: &Estimates, simulated: &Estimates) -> Vec<Vec<String>> {
     let Some(runs) = real.experiment().runs() else { return Vec::new() };
     let mut shown: Vec<_> =

@@ -1,5 +1,5 @@
-//! Reasons why statements do not hold here: `claims/reasons.csv`, and in full for some of them:
-//! `claims/arguments.csv`.
+//! Reasons why statements of papers do not hold in bufferlab: one sentence in `claims/reasons.csv`,
+//! and a full argument for some statements in `claims/arguments.csv`.
 //!
 //! Every row whose verdict [needs a reason](crate::Verdict::needs_reason) has one sentence, an
 //! owner and the run that shows the reason.
@@ -50,7 +50,7 @@ pub struct Reason {
     pub owner: Owner,
     /// Reason why the statement does not hold, in one sentence.
     pub why: String,
-    /// Run, test or table that shows the reason.
+    /// Name of the run, test or table that shows the reason.
     pub run: String,
 }
 
@@ -90,11 +90,12 @@ pub(crate) fn result(row: &LedgerRow) -> String {
     parts.join("; ")
 }
 
-/// A row of `claims/arguments.csv`.
+/// A row of `claims/arguments.csv`: the full argument for a verdict.
 struct Argument {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     id: String,
-    /// Argument for the verdict, the evidence against it, and the evidence that would decide.
+    /// Argument for the verdict, the evidence against it, and the evidence that would decide the
+    /// question.
     text: String,
 }
 

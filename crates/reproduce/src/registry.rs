@@ -1,5 +1,5 @@
-//! The registry of experiments: files `experiments/<paper>/<figure>.toml`, beside the
-//! scenarios that they name.
+//! The registry of experiments: files `experiments/<paper>/<figure>.toml`, and the scenarios that
+//! these files name.
 
 use crate::{Experiment, ReproduceError};
 use bufferlab_document::LoadError;
@@ -8,25 +8,25 @@ use include_dir::{Dir, File, include_dir};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Statements, verdicts and values.
+/// Embedded tables of the papers' statements, verdicts and measured values.
 pub(crate) static CLAIMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../claims");
-/// Experiments of the papers.
+/// Embedded experiment files of the papers.
 pub(crate) static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
-/// Experiments with real packets.
+/// Embedded files of experiments with real packets.
 pub(crate) static TESTBEDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../testbeds");
-/// Scenarios of all experiments.
+/// Embedded scenario files of all experiments.
 pub(crate) static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
-/// Experiments that commands find by name.
+/// Experiments that commands find by their names.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    /// Experiments in the order of their names.
+    /// Experiments in the order of their names, with `fig9` before `fig10`.
     pub experiments: Vec<Experiment>,
 }
 
 impl Registry {
-    /// Writes the embedded experiments of the papers and their scenarios to `folder`, and loads
-    /// them. Users can read these files and run the scenarios by hand.
+    /// Writes the embedded experiments of the papers and their scenarios to `folder`, and loads the
+    /// experiments. Users can read these files and run the scenarios by hand.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -84,7 +84,8 @@ impl Registry {
             name == "all" || experiment.id == name || experiment.paper() == name
         };
         if let Some(unknown) = names.iter().find(|name| !self.experiments.iter().any(|one| is(one, name))) {
-            // For a figure without its paper, suggest the first paper that has such a figure.
+            // A user may name a figure without its paper; suggest the first paper that has such a
+            // figure.
             let ids = || self.experiments.iter().map(|one| one.id.as_str());
             let of_some_paper = ids().find(|id| id.split('/').nth(1) == Some(unknown));
             let papers = self.experiments.iter().map(Experiment::paper);

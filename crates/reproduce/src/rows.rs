@@ -1,4 +1,5 @@
-//! Single statements as targets of a command: `REV-F7a-1` runs what judges it, and nothing else.
+//! Single statements as targets of a command: `REV-F7a-1` selects only the runs and tests that
+//! judge this statement.
 
 use crate::expression::{Traced, ValueError, Values, evaluate};
 use crate::figures::{name_of, places};
@@ -12,11 +13,11 @@ use std::sync::Arc;
 /// Statements and experiments that the names of a command select.
 #[derive(Clone, Debug, Default)]
 pub struct Selection<'a> {
-    /// Whole experiments.
+    /// Experiments of which a command runs all statements.
     pub experiments: Vec<&'a Experiment>,
     /// Experiments for single statements, each with its requested statements.
     pub parts: Vec<(&'a Experiment, Vec<String>)>,
-    /// Statements that only tests judge.
+    /// Statements that only tests judge, not runs.
     pub tested: Vec<&'a LedgerRow>,
 }
 
@@ -87,7 +88,8 @@ impl Registry {
         name == "all" || self.experiments.iter().any(|one| one.id == name || one.paper() == name)
     }
 
-    /// The experiment that judges a statement, and the statement's number as the experiment has it.
+    /// Returns the experiment that judges a statement, and the statement's number as the experiment
+    /// writes it.
     fn judging(&self, name: &str) -> Option<(&Experiment, String)> {
         let pairs =
             self.experiments.iter().flat_map(|one| one.claims().iter().map(move |claim| (one, claim)));
@@ -97,7 +99,7 @@ impl Registry {
 }
 
 impl Experiment {
-    /// The experiment with only some of its statements.
+    /// Returns the experiment with only the statements `ids`.
     #[must_use]
     pub fn only_claims(&self, ids: &[String]) -> Self {
         let mut part = self.clone();
@@ -112,8 +114,8 @@ impl Plan {
     /// Restricts the plan to the statements `ids`: to their runs, and to the panels of their
     /// metrics.
     ///
-    /// A statement needs the runs of all schemes that it compares, at every place that it names:
-    /// the guards exchange the schemes.
+    /// A statement needs the runs of all compared schemes at every combination of axis values in
+    /// its scripts. The reason is the negative controls, which exchange the schemes.
     #[must_use]
     pub fn only_rows(mut self, ids: &[String]) -> Self {
         let mut experiment = self.experiment.only_claims(ids);
@@ -146,8 +148,9 @@ impl Plan {
 /// A query for a number of a run: metric, variant, places.
 type Asked = (String, String, Vec<String>);
 
-/// The queries of a statement's scripts: for the conditions every variant at every place, for the
-/// effects under other readings exactly what they ask for.
+/// Returns the queries of a statement's scripts. The scripts of conditions need every variant at
+/// every queried combination of axis values. The effects under other readings need exactly their
+/// own queries.
 fn asked(plan: &Plan, claim: &ClaimCheck) -> BTreeSet<Asked> {
     let mut all = BTreeSet::new();
     for condition in &claim.conditions {
@@ -192,11 +195,11 @@ pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>
 pub struct Checked<'a> {
     /// The statement, with the recorded result of its tests.
     pub row: &'a LedgerRow,
-    /// Tests that the program ran: name, and what does not hold.
+    /// Tests that the program ran: name of the test, and description of a failure.
     pub ran: Vec<(String, Result<(), String>)>,
-    /// Tests that need the source tree.
+    /// Names of the tests that need the source tree of bufferlab.
     pub others: Vec<String>,
-    /// Experiments that show the figure of the statement.
+    /// Names of the experiments that show the figure of the statement.
     pub shown_by: Vec<String>,
 }
 
@@ -235,8 +238,8 @@ impl<'a> Checked<'a> {
         if self.ran.iter().any(|(_, found)| found.is_err()) { Verdict::Fail } else { recorded }
     }
 
-    /// The findings, one per line: what ran here, the recorded result, and how to run what needs
-    /// the source tree.
+    /// Formats the findings, one per line: results of the tests that ran, the recorded result, and
+    /// commands for the tests that need the source tree.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let words = |test: &str| test.rsplit("::").next().unwrap_or(test).replace('_', " ");

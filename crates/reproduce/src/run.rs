@@ -17,10 +17,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Results of an experiment's runs.
+/// Results of all runs of an experiment.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// Plan of the executed runs.
+    /// Plan that lists the executed runs.
     pub plan: Plan,
     /// Numbers of each run in the plan's order, or the reason for a failed run.
     pub runs: Vec<Result<Arc<Numbers>, RunFailure>>,
@@ -64,11 +64,11 @@ pub fn run<W: Watcher>(
 /// A run whose numbers are missing in the cache; any machine can execute it.
 #[derive(Clone, Debug)]
 pub struct Missing {
-    /// Cache key of the run's numbers.
+    /// Key of the run's numbers in the cache.
     pub key: String,
     /// Scenario of the run, and the folder for the run's tables.
     pub job: Job,
-    /// Numbers to compute from the run's tables.
+    /// Numbers to compute from the result tables of the run.
     pub wanted: Wanted,
 }
 
@@ -157,19 +157,19 @@ impl Prepared {
 }
 
 impl Results {
-    /// The experiment that the results belong to.
+    /// Returns the experiment whose runs gave the results.
     #[must_use]
     pub fn experiment(&self) -> &Experiment {
         &self.plan.experiment
     }
 
-    /// Number of seeds per point of the plan.
+    /// Number of seeds for each variant and combination of axis values.
     #[must_use]
     pub fn seeds(&self) -> u64 {
         self.plan.points.iter().map(|point| point.seed + 1).max().unwrap_or(0)
     }
 
-    /// Returns the failures of runs without numbers.
+    /// Returns the failures of the runs that have no numbers.
     pub fn failures(&self) -> impl Iterator<Item = &RunFailure> {
         self.runs.iter().filter_map(|run| run.as_ref().err())
     }

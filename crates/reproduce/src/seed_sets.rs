@@ -1,22 +1,23 @@
-//! Other sets of seeds: a statement passes only if it passes with every set.
+//! Repeats verdicts with other sets of seeds: a statement passes only if it passes with every set.
 
 use crate::{Judged, Results, Verdict, judge};
 
-/// Distance between the first seeds of two sets; no experiment has as many seeds per point.
+/// Distance between the first seeds of two sets of seeds; no experiment has more seeds than this
+/// distance.
 pub const SEED_SET: u32 = 1000;
 
 /// A statement's verdicts with several sets of seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survival {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdicts, the first with the experiment's own seeds.
+    /// Verdicts on the statement, one per set; the experiment's own seeds are the first set.
     pub verdicts: Vec<Verdict>,
 }
 
 impl Survival {
-    /// Whether another set of seeds gives another standing: what held no longer holds, or the
-    /// reverse. PASS and STRONG are the same standing.
+    /// Whether two sets of seeds disagree on the standing of the statement, for example if it holds
+    /// with one set and fails with another. PASS and STRONG are one standing.
     #[must_use]
     pub fn changes(&self) -> bool {
         self.verdicts.windows(2).any(|pair| pair[0].standing() != pair[1].standing())

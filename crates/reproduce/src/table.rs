@@ -16,13 +16,13 @@ pub struct TableError {
     pub line: u64,
     /// Name of the column with the mistake; `None` if the whole line is wrong.
     pub column: Option<String>,
-    /// Description of the mistake, and the expected value.
+    /// Description of the mistake in the table, and the expected value.
     pub why: String,
 }
 
 /// Type of the rows of a CSV table.
 pub(crate) trait CsvRow: Sized {
-    /// Names of the required columns, in any order.
+    /// Names of the columns that the table must have, in any order.
     const COLUMNS: &'static [&'static str];
 
     /// Reads a row of the table from its cells.
@@ -38,7 +38,7 @@ pub(crate) struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// Creates the error for a wrong cell.
+    /// Creates the error for a cell with a wrong value.
     pub(crate) fn wrong(&self, column: &str, why: String) -> TableError {
         TableError { file: self.file.to_owned(), line: self.line, column: Some(column.to_owned()), why }
     }
@@ -48,7 +48,7 @@ impl Cells<'_> {
         place.and_then(|place| self.record.get(place)).unwrap_or_default()
     }
 
-    /// Reads the text of a cell.
+    /// Reads the text in a column of this line.
     pub(crate) fn text(&self, column: &str) -> String {
         self.cell(column).to_owned()
     }
@@ -59,19 +59,19 @@ impl Cells<'_> {
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// Reads the whole number in a cell.
+    /// Reads the whole number in a column of this line.
     pub(crate) fn count(&self, column: &str) -> Result<u64, TableError> {
         let cell = self.cell(column);
         cell.parse().map_err(|_| self.wrong(column, format!("expected a whole number, found \"{cell}\"")))
     }
 
-    /// Reads the floating-point number in a cell.
+    /// Reads the floating-point number in a column of this line.
     pub(crate) fn number(&self, column: &str) -> Result<f64, TableError> {
         let cell = self.cell(column);
         cell.parse().map_err(|_| self.wrong(column, format!("expected a number, found \"{cell}\"")))
     }
 
-    /// Reads the verdict in a cell.
+    /// Reads the verdict in a column of this line.
     pub(crate) fn verdict(&self, column: &str) -> Result<Verdict, TableError> {
         let cell = self.cell(column);
         Verdict::ALL.into_iter().find(|verdict| verdict.name() == cell).ok_or_else(|| {

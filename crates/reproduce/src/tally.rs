@@ -19,7 +19,7 @@ pub enum Tally {
     /// Goodput between two samples (Mb/s), summed over the flows of some classes. The scenario
     /// needs `output.sample_flows`.
     Goodput {
-        /// Classes of the included flows.
+        /// Traffic classes whose flows the sum includes.
         goodput: Vec<String>,
         /// Start of the goodput's interval (ms): the first sample at or after this time is used.
         from_ms: f64,
@@ -28,7 +28,7 @@ pub enum Tally {
     },
     /// A count, summed over the queues of all switches.
     Queues {
-        /// Priorities of the included queues.
+        /// Priorities of the queues that the sum includes.
         queues: Vec<u8>,
         /// Name of the counter to sum over the queues.
         count: QueueCount,

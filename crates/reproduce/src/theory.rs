@@ -4,14 +4,14 @@ use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use bufferlab_theory::figures::{Axis, Figure, Scale};
 use std::fmt::Write;
 
-/// Draws the panels of an analytical figure.
+/// Converts the formulas' values of an analytical figure to charts.
 #[must_use]
 pub fn theory_panels(figures: &[Figure]) -> Vec<CurvePanel> {
     figures.iter().map(panel).collect()
 }
 
-/// Formats one line per point: `panel,line,x,y`. The names of chart lines are quoted, because they
-/// may contain commas.
+/// Formats one line per point of a chart: `panel,line,x,y`. The names of chart lines are quoted,
+/// because these names may contain commas.
 #[must_use]
 pub fn theory_csv(figures: &[Figure]) -> String {
     let mut text = String::from("panel,line,x,y\n");

@@ -4,9 +4,9 @@
 //! ([`crate::judge()`]). Estimate and interval decide, see [`Verdict::meaning`]. Every rule covers
 //! two cases: an interval that crosses an edge of the band decides nothing.
 //!
-//! Suppose that the band of a claim ("better") begins at an effect of zero. Then a tenth of the
-//! paper's effect is the border between NULL and INCONCLUSIVE. Without a number from the paper,
-//! only an effect of exactly zero is NULL.
+//! Suppose that the band of a claim ("better") begins at an effect of zero. In this case, a tenth
+//! of the paper's effect is the border between NULL and INCONCLUSIVE. Without a number from the
+//! paper, only an effect of exactly zero is NULL.
 //!
 //! The worst verdict of a statement's conditions counts. A single seed gives no interval: the
 //! estimate alone decides, and the row shows that there was one seed.
@@ -35,7 +35,7 @@ pub enum Verdict {
     Inconclusive,
     /// The measured effect is smaller than the claimed effect.
     Null,
-    /// The statement does not hold in the runs.
+    /// The runs contradict the statement.
     Fail,
     /// No run can decide the statement.
     NotCheckable,
@@ -45,16 +45,16 @@ pub enum Verdict {
     Void,
 }
 
-/// Standing of a statement: whether it holds after its verdict.
+/// Standing of a statement: whether it holds according to its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The statement holds, as printed or as corrected.
     Holds,
     /// The statement does not hold as printed.
     Against,
-    /// The runs of the statement decide nothing.
+    /// The runs do not decide whether the statement holds.
     Open,
-    /// The statement has no valid evidence.
+    /// No valid evidence exists for or against the statement.
     Unjudged,
 }
 
@@ -119,7 +119,7 @@ const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
 ];
 
 impl Verdict {
-    /// Number of different verdicts.
+    /// Number of different verdicts on statements.
     pub const COUNT: usize = 11;
     /// All verdicts, ordered from the best to the worst.
     pub const ALL: [Self; Self::COUNT] = {
@@ -132,13 +132,13 @@ impl Verdict {
         all
     };
 
-    /// Name of the verdict as tables write it.
+    /// Name of the verdict as tables write it, such as `PASS`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         TABLE[self as usize].1
     }
 
-    /// Standing of a statement with the verdict `self`.
+    /// Standing of a statement that has the verdict `self`.
     #[must_use]
     pub const fn standing(self) -> Standing {
         TABLE[self as usize].2
@@ -178,14 +178,14 @@ impl fmt::Display for Verdict {
 
 /// Fraction of the paper's effect that is the edge of a band which begins at an effect of zero.
 const NOTICEABLE: f64 = 0.1;
-/// Multiple of the paper's effect from which an effect is an overshoot. The number was fixed before
-/// any run was judged by it.
+/// Multiple of the paper's effect from which an effect is an overshoot. This multiple was fixed
+/// before it judged any run.
 const OVERSHOOT: f64 = 2.0;
 /// Range of effect / paper's effect that counts as about the paper's size.
 const ABOUT: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 
 impl Condition {
-    /// Returns the verdict on a measured effect.
+    /// Returns the verdict that a measured effect gives on the condition.
     #[must_use]
     pub fn verdict(&self, estimate: &Estimate) -> Verdict {
         match self.neutral {
@@ -244,7 +244,7 @@ impl Condition {
         }
     }
 
-    /// Smallest effect that meets the claim.
+    /// Smallest effect that meets the condition of the claim.
     fn edge(&self, neutral: f64, sign: f64) -> f64 {
         let band = self.at_least.or(self.at_most).map_or(0.0, |edge| (edge - neutral) * sign);
         let noticeable = self.paper.map_or(0.0, |paper| (paper - neutral) * sign * NOTICEABLE);

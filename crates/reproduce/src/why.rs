@@ -1,12 +1,12 @@
-//! Ablations: which difference between two readings explains a statement's verdict? Changes are
-//! tried alone and with equal arrivals, then in pairs.
+//! Ablations: which difference between two readings explains a statement's verdict? Each difference
+//! is tried alone and with equal arrivals, then in pairs.
 //!
 //! The paper's reading of an experiment is the base. The second reading is split into single
-//! changes. They are the keys whose values `profile = "artifact"` changes (a policy's `filter`, a
-//! transport's recovery) and the entries of the experiment's `[artifact.set]`. A caller can give
-//! other keys. Each change is applied alone to all variants, and the statement is judged again. If
-//! no single change explains half of the difference between the readings, the four changes with the
-//! largest effects are tried in pairs.
+//! changes. Changes are the keys whose values `profile = "artifact"` changes (a policy's `filter`,
+//! a transport's recovery) and the entries of the experiment's `[artifact.set]`. A caller can give
+//! other keys instead. Each change is applied alone to all variants, and the statement is judged
+//! again. If no single change explains half of the difference between the readings, the four
+//! changes with the largest effects are tried in pairs.
 
 use crate::ablations::{KeyQuote, quote_of};
 use crate::plan::check_runs;
@@ -21,17 +21,17 @@ use std::path::Path;
 
 /// Number of single changes that are also tried in pairs.
 const PAIRED: usize = 4;
-/// A change explains a statement if it has at least this share of the difference of the readings.
+/// Smallest share of the difference between two readings with which a change explains the verdict.
 const CARRIES: f64 = 0.5;
 
-/// A difference between two readings.
+/// A scenario key whose value differs between two readings of a paper.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Key of the difference, such as `switch.policy.filter`, even if it applies to
-    /// some switches only.
+    /// Key whose value differs, such as `switch.policy.filter`, even if the difference affects only
+    /// some switches.
     pub key: String,
-    /// Values of the key in the paper's reading and in the second reading, as TOML. They are from
-    /// the first point where the values differ.
+    /// Values of the key in the paper's reading and in the second reading, as TOML. Both values are
+    /// from the first run in which they differ.
     pub values: (String, String),
     /// Overrides that make the change, by variant and axis values.
     pub(crate) settings: BTreeMap<(usize, Vec<usize>), Overrides>,
@@ -52,15 +52,15 @@ pub struct Trial {
 /// Explanation why the verdicts of two readings on a statement differ.
 #[derive(Clone, Debug)]
 pub struct Ablation {
-    /// Statement that the ablation checks.
+    /// Statement whose verdict the ablation explains.
     pub claim: ClaimCheck,
-    /// Differences between the two readings of the experiment.
+    /// Changed keys between the two readings of the experiment.
     pub changes: Vec<Change>,
-    /// Trial without changes: the paper's reading.
+    /// Verdict without changed keys: the paper's reading.
     pub base: Trial,
-    /// Trial with all changes: the second reading.
+    /// Verdict with all changed keys: the second reading.
     pub other: Trial,
-    /// Number of seeds per point of the plan.
+    /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
     /// Trials of single changes, ordered by share, the largest first, then trials of pairs.
     pub trials: Vec<Trial>,
@@ -151,9 +151,9 @@ pub(crate) fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     Plan { extra, ..plan.clone() }
 }
 
-/// Turns the caller's keys into changes, restricted to the points that accept each key: a policy
-/// lacks the parameters of others. A key that no point accepts stays in all points, so that their
-/// runs report the mistake.
+/// Turns the caller's keys into changes, restricted to the points that accept each key. For
+/// example, a policy lacks the parameters of other policies. A key that no point accepts stays in
+/// all points, so that their runs report the mistake.
 pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
     let first: Vec<&Point> = plan.points.iter().filter(|point| point.seed == 0).collect();
     let place = |point: &&Point| (point.variant, point.places.clone());
@@ -181,7 +181,7 @@ pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the changes that make the artifact's reading.
+/// Returns the changes of scenario keys that make the artifact's reading.
 fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     let runs = plan.experiment.runs().ok_or(ReproduceError::NoReading)?;
     let reading = runs.artifact.as_ref().ok_or(ReproduceError::NoReading)?;
@@ -290,7 +290,7 @@ pub(crate) fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     into
 }
 
-/// Formats a configuration value as TOML.
+/// Formats the value of a scenario key as TOML.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("\"{text}\""),
@@ -326,7 +326,8 @@ fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Opt
 }
 
 impl Ablation {
-    /// Keys that a trial changes, and the values of these keys in both readings.
+    /// Keys that a trial changes, and the values of these keys in the paper's and in the second
+    /// reading.
     pub(crate) fn keys_and_values(&self, trial: &Trial) -> (Vec<&str>, String, String) {
         let changes = || trial.changes.iter().map(|change| &self.changes[*change]);
         let of = |part: fn(&Change) -> &str| changes().map(part).collect::<Vec<_>>().join(", ");
@@ -337,7 +338,8 @@ impl Ablation {
         )
     }
 
-    /// Formats the trials as a Markdown table, with the two readings first and last.
+    /// Formats the trials of changed keys as a Markdown table, with the paper's reading first and
+    /// the second reading last.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = String::from(
@@ -365,8 +367,8 @@ impl Ablation {
         text
     }
 
-    /// Formats the answer of the ablation as a sentence. For the most important keys, it adds the
-    /// known quotes of paper and public code.
+    /// Formats the answer as a sentence: which changed keys explain the verdict. For the most
+    /// important keys, it adds the known quotes of paper and public code.
     #[must_use]
     pub fn answer(&self, said: &[KeyQuote]) -> String {
         let id = &self.claim.id;

@@ -22,40 +22,41 @@ use std::collections::BTreeMap;
 /// Exponents of alpha that SONiC accepts.
 const EXPONENTS: std::ops::RangeInclusive<i8> = -8..=8;
 
-/// A group or a queue at one time.
+/// Watermarks of a priority group or a queue at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Port.
+    /// Name of the port that has the group or queue.
     pub port: String,
-    /// Number of the group or queue.
+    /// Number of the priority group or queue at its port.
     pub index: u8,
-    /// Whether it is a priority group, and not a queue.
+    /// Whether the reading is of a priority group, not of a queue.
     pub is_group: bool,
-    /// Most shared memory since the last clear (bytes).
+    /// Peak of the shared memory since the watermarks were cleared (bytes).
     pub shared: u64,
-    /// Most headroom since the last clear (bytes).
+    /// Peak of the headroom since the watermarks were cleared (bytes).
     pub headroom: u64,
-    /// Most memory of all kinds (bytes), if the switch counts it.
+    /// Peak of the whole memory of the group or queue (bytes), if the switch has this watermark.
     pub total: Option<u64>,
-    /// Whether it reached its limit: the group paused or used headroom, the queue lost packets.
+    /// Whether the group or queue reached its limit: the group paused or used headroom, the queue
+    /// lost packets.
     pub reached: bool,
 }
 
 /// All watermarks of a switch at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Groups and queues.
+    /// Readings of the switch's groups and queues.
     pub readings: Vec<Reading>,
-    /// Watermarks of pools (bytes).
+    /// Watermarks of the buffer pools (bytes), by name.
     pub pools: BTreeMap<String, u64>,
 }
 
 /// Lower and upper bound. The upper bound is absent if nothing limits the value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// Lower bound.
+    /// Lower bound of the value.
     pub least: f64,
-    /// Upper bound.
+    /// Upper bound of the value; absent if nothing limits the value.
     pub most: Option<f64>,
 }
 
@@ -75,48 +76,48 @@ impl Interval {
     }
 }
 
-/// Estimate of a profile.
+/// Estimate of a profile's alpha, pool and reserve.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfileEstimate {
-    /// Profile.
+    /// Name of the estimated profile.
     pub profile: String,
-    /// Pool of the profile.
+    /// Name of the pool that the profile is in.
     pub pool: String,
     /// Readings of groups or queues that reached their limit.
     pub readings: usize,
-    /// Alpha, with the pool as configured.
+    /// Bounds of alpha, if the pool has the configured size.
     pub alpha: Interval,
-    /// Exponents of alpha within the bounds.
+    /// Exponents of alpha that are within the bounds.
     pub exponents: Vec<i8>,
     /// The likeliest exponent; absent if no reading reached a limit.
     pub best: Option<i8>,
-    /// Configured exponent; absent for a static limit.
+    /// Configured exponent of alpha; absent for a static limit.
     pub configured: Option<i8>,
     /// Shared memory of the pool in one slice (bytes), with alpha as configured.
     pub shared: Interval,
     /// Shared memory of the pool in one slice that follows from the configuration (bytes).
     pub configured_shared: u64,
-    /// Reserve in use (bytes), from totals less shared memory and headroom.
+    /// Reserve in use (bytes): the total memory minus shared memory and headroom.
     pub reserve: Option<Interval>,
-    /// Configured reserve (bytes).
+    /// Configured reserve of the profile (bytes).
     pub configured_reserve: u64,
 }
 
-/// Result of a calibration.
+/// Estimates that a calibration finds in watermarks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
-    /// Largest size that all watermarks are multiples of (bytes); 0 without watermarks. A cell
-    /// divides it.
+    /// Largest size that divides all watermarks (bytes); 0 without watermarks. The cell of the chip
+    /// divides this size.
     pub cell_divides: u64,
     /// Cell of the chip (bytes); 1 if the chip counts bytes.
     pub cell: u64,
-    /// Profiles with readings.
+    /// Estimates of the profiles that have readings.
     pub profiles: Vec<ProfileEstimate>,
-    /// Most of each pool (bytes): a lower bound of its size.
+    /// Peak memory of each pool (bytes): a lower bound of the pool's size.
     pub pools: BTreeMap<String, u64>,
     /// Configured values that the switch does not follow, in sentences.
     pub departures: Vec<String>,
-    /// Limits of the estimates, in sentences.
+    /// Limits of the calibration's estimates, in sentences.
     pub caveats: Vec<String>,
 }
 
@@ -129,7 +130,7 @@ struct Gathered {
     /// Largest alpha that a member below its limit excludes.
     floor: f64,
     size: Interval,
-    /// Largest memory of a packet (bytes).
+    /// Memory that the largest packet takes (bytes).
     packet: u64,
     reserve: Option<Interval>,
     reached: Vec<Reached>,
@@ -137,18 +138,18 @@ struct Gathered {
 
 /// Watermark of a group or queue that reached its limit.
 struct Reached {
-    /// Shared memory (bytes).
+    /// Peak of the shared memory of this group or queue (bytes).
     own: u64,
     /// Shared memory of the other members of the pool that have any (bytes).
     others: Vec<u64>,
-    /// Watermark of the pool (bytes).
+    /// Watermark of the whole pool (bytes).
     pool: Option<u64>,
 }
 
 /// Largest number of other members whose order of filling is tried.
 const OTHERS_MAX: usize = 12;
-/// Logarithm of the odds against an alpha that leaves a reading unexplained. Few readings of the
-/// true alpha are unexplained: those of members that filled in turns.
+/// Logarithm of the odds against an alpha that leaves a reading unexplained. With the true alpha,
+/// few readings are unexplained: only those of groups or queues that filled in turns.
 const UNEXPLAINED: f64 = -4.0;
 /// Distance from a bound within which an exponent is likelier than any between the bounds.
 const TIGHT: f64 = 0.2;
@@ -160,8 +161,8 @@ impl Reached {
     /// alpha does not fit. The more orders of filling are tried, the likelier one fits by chance.
     fn evidence(&self, alpha: f64, shared: u64, packet: u64) -> f64 {
         let (own, packet) = (self.own as f64, packet as f64);
-        // Before its last packet the member was below the limit, which was higher then. Chips
-        // round a limit down to whole cells.
+        // Before its last packet, the member was below the limit, which was higher before this
+        // packet. Chips round a limit down to whole cells.
         let (below, above) = (packet * (1.0 + alpha) + 1.0, packet);
         let fits = |used: f64| {
             let limit = alpha * (shared as f64 - used).max(0.0);
@@ -256,8 +257,9 @@ pub fn calibrate(
     })
 }
 
-/// Estimates each profile. Profiles of a pool with equal configured alphas support each other: a
-/// reading alone cannot tell the last member that filled from an earlier one with half its alpha.
+/// Estimates each profile. Profiles of a pool with equal configured alphas support each other: one
+/// reading does not distinguish the last member that filled from an earlier member with half the
+/// alpha.
 fn estimates(gathered: Vec<Gathered>) -> Vec<ProfileEstimate> {
     let evidence: Vec<Vec<f64>> = gathered.iter().map(Gathered::evidence).collect();
     let alike =
@@ -311,7 +313,7 @@ fn limited(config: &Config, memory: &Memory, reading: &Reading) -> Option<(Profi
 }
 
 impl Gathered {
-    /// Adds a reading at the limit.
+    /// Adds the reading of a group or queue that reached its limit.
     fn add(&mut self, reading: &Reading, sample: &Sample, packet: u64) {
         let (s, shared) = (reading.shared, self.shared);
         // The limit is within a packet of the watermark.
@@ -347,7 +349,7 @@ impl Gathered {
         }
     }
 
-    /// Evidence of all readings for each of [`EXPONENTS`].
+    /// Evidence that all readings give for each exponent in [`EXPONENTS`].
     fn evidence(&self) -> Vec<f64> {
         let of = |exponent: i8| {
             let alpha = 2f64.powi(i32::from(exponent));
@@ -365,9 +367,9 @@ impl Gathered {
             0 => Vec::new(),
             _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
         };
-        // A bound is tight if a member was alone, or the last one that filled. Later packets of
-        // others loosen it a little, and then no evidence decides. Elsewhere the middle is the
-        // likeliest.
+        // A bound is tight if a member of the profile was alone, or was the last one that filled.
+        // Later packets of other members loosen the bound a little, and then no evidence decides.
+        // Farther from the bounds, the middle is the likeliest.
         let bounds = [Some(self.alpha.least.max(f64::MIN_POSITIVE)), self.alpha.most]
             .map(|bound| bound.map(f64::log2));
         let known: Vec<f64> = bounds.into_iter().flatten().collect();
@@ -398,7 +400,7 @@ impl Gathered {
     }
 }
 
-/// Configured values that the readings exclude, in sentences.
+/// Describes the configured values that the readings exclude, in sentences.
 fn departures(profiles: &[ProfileEstimate], divisor: u64, chip: &Chip) -> Vec<String> {
     let mut found = Vec::new();
     if divisor > 0 && !divisor.is_multiple_of(chip.cell) {

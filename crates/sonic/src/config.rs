@@ -36,7 +36,7 @@ pub struct PortInfo {
     pub place: ConfigPlace,
     /// Speed of the port (Mb/s).
     pub speed_mbps: Option<Placed<u64>>,
-    /// Number of the port's lanes.
+    /// Number of lanes that the port has.
     pub lanes: Option<Placed<u32>>,
     /// Size of the largest frame on the port (bytes).
     pub mtu: Option<Placed<u64>>,
@@ -50,15 +50,15 @@ pub struct PortInfo {
 /// Side of the switch on which a pool accounts packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The pool accounts packets by the ports that they came from.
+    /// The pool accounts packets by the ports at which they arrived.
     Ingress,
-    /// The pool accounts packets by the ports that they leave through.
+    /// The pool accounts packets by the ports through which they leave.
     Egress,
     /// The pool counts packets once for ingress and egress (VOQ systems).
     Both,
 }
 
-/// Notation of a pool's thresholds.
+/// Notation of the thresholds that the profiles of a pool have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Thresholds of the pool are in bytes.
@@ -70,7 +70,7 @@ pub enum Mode {
 /// Values of an entry of `BUFFER_POOL`.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// Place of the entry in the files.
+    /// Place of the pool's entry in the configuration files.
     pub place: ConfigPlace,
     /// Side of the switch on which the pool accounts packets.
     pub side: Option<Placed<Side>>,
@@ -96,11 +96,11 @@ pub enum Threshold {
 /// Values of an entry of `BUFFER_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Place of the entry in the files.
+    /// Place of the profile's entry in the configuration files.
     pub place: ConfigPlace,
-    /// Name of the profile.
+    /// Name of the buffer profile.
     pub name: String,
-    /// Name of the profile's pool.
+    /// Name of the pool that the profile is in.
     pub pool: Option<Placed<String>>,
     /// Reserve of each group or queue with the profile (bytes).
     pub size: Option<Placed<u64>>,
@@ -127,7 +127,7 @@ pub enum Assigned {
     Computed,
 }
 
-/// Kinds of QoS maps.
+/// Kinds of QoS maps in SONiC's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MapKind {
     /// The map is in the table `DSCP_TO_TC_MAP`.
@@ -149,9 +149,9 @@ pub enum MapKind {
 /// A QoS map of the configuration.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// Place of the map in the files.
+    /// Place of the QoS map in the configuration files.
     pub place: ConfigPlace,
-    /// Output value of the map by input value.
+    /// Output value of the QoS map for each input value.
     pub entries: BTreeMap<u8, Placed<u8>>,
 }
 
@@ -166,9 +166,9 @@ impl Map {
 /// Values of an entry of `PORT_QOS_MAP`.
 #[derive(Clone, Debug)]
 pub struct PortQos {
-    /// Place of the entry in the files.
+    /// Place of the port's entry in the configuration files.
     pub place: ConfigPlace,
-    /// Names of the port's maps by kind.
+    /// Names of the port's QoS maps, by kind of map.
     pub maps: BTreeMap<MapKind, Placed<String>>,
     /// Priorities on which the port has PFC.
     pub pfc_enable: Option<Placed<BTreeSet<u8>>>,
@@ -181,7 +181,7 @@ pub struct PortQos {
 /// Values of an entry of `QUEUE`.
 #[derive(Clone, Debug)]
 pub struct QueueSetting {
-    /// Place of the entry in the files.
+    /// Place of the queue's entry in the configuration files.
     pub place: ConfigPlace,
     /// Name of the queue's scheduler.
     pub scheduler: Option<Placed<String>>,
@@ -189,7 +189,7 @@ pub struct QueueSetting {
     pub wred: Option<Placed<String>>,
 }
 
-/// Marking thresholds of one colour.
+/// Marking thresholds for packets of one colour.
 #[derive(Clone, Debug, Default)]
 pub struct Wred {
     /// Whether packets that cannot be marked are dropped at random (`wred_green_enable`).
@@ -205,7 +205,7 @@ pub struct Wred {
 /// Values of an entry of `WRED_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct WredProfile {
-    /// Place of the entry in the files.
+    /// Place of the marking profile in the configuration files.
     pub place: ConfigPlace,
     /// ECN mode of the profile: `ecn_all`, `ecn_none`, `ecn_green`, ...
     pub ecn: Option<Placed<String>>,
@@ -256,11 +256,11 @@ pub struct LookupRow {
     pub speed_mbps: u64,
     /// Length of the cables that the row is for (metres).
     pub cable_metres: f64,
-    /// Reserve of a group (bytes).
+    /// Reserve of a priority group (bytes).
     pub size: u64,
     /// Occupancy at which a group resumes at the latest (bytes).
     pub xon: u64,
-    /// Headroom of a group (bytes).
+    /// Headroom of a priority group (bytes).
     pub xoff: u64,
     /// Value of `dynamic_th` or `static_th`, by the mode of the pool.
     pub threshold: i64,
@@ -268,7 +268,7 @@ pub struct LookupRow {
     pub xon_offset: Option<u64>,
 }
 
-/// The whole configuration of a switch.
+/// The whole buffer and QoS configuration of a switch.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The switch that has the configuration.
@@ -287,9 +287,9 @@ pub struct Config {
     pub queues: BTreeMap<(PortName, u8), Placed<Assigned>>,
     /// Whether the profiles of queues name more than one egress pool.
     pub several_queue_pools: bool,
-    /// Profiles that limit ports in ingress pools.
+    /// Names of the profiles that limit each port in ingress pools.
     pub ingress_lists: BTreeMap<PortName, Placed<Vec<String>>>,
-    /// Profiles that limit ports in egress pools.
+    /// Names of the profiles that limit each port in egress pools.
     pub egress_lists: BTreeMap<PortName, Placed<Vec<String>>>,
     /// QoS maps by kind and name.
     pub maps: BTreeMap<(MapKind, String), Map>,
@@ -297,7 +297,7 @@ pub struct Config {
     pub port_qos: BTreeMap<PortName, PortQos>,
     /// QoS maps of all ports (`PORT_QOS_MAP|global`).
     pub global_qos: Option<PortQos>,
-    /// Schedulers and marking of queues.
+    /// Schedulers and marking profiles of queues.
     pub queue_settings: BTreeMap<(PortName, u8), QueueSetting>,
     /// Marking profiles by name.
     pub wred: BTreeMap<String, WredProfile>,
@@ -317,7 +317,7 @@ pub struct Config {
     pub lossless_mtu: Option<Placed<u64>>,
     /// Share of small packets in lossless traffic (percent).
     pub small_packet_percent: Option<Placed<u64>>,
-    /// Rows of `pg_profile_lookup.ini`.
+    /// Rows of the lookup table `pg_profile_lookup.ini`.
     pub lookup: Vec<LookupRow>,
     /// Parts of the configuration that the reader did not understand.
     pub problems: Vec<Problem>,
@@ -326,16 +326,17 @@ pub struct Config {
     pub tables: BTreeSet<String>,
     /// Tables without relevance for buffers: name and number of entries.
     pub others: BTreeMap<String, usize>,
-    /// Names of the files, in the order in which the caller gave them.
+    /// Names of the configuration files, in the order in which the caller gave them.
     pub files: Vec<String>,
-    /// Vendor of the files, if they are not SONiC's: rules of SONiC's schema do not apply.
+    /// Vendor of the configuration files, if they are not SONiC's. The rules of SONiC's schema do
+    /// not apply to such files.
     pub vendor: Option<&'static str>,
 }
 
 impl Config {
-    /// Way in which the switch computes lossless profiles, if the device entry names it. Otherwise
-    /// it is dynamic in two cases: a group asks for a computed profile, or the parameters of the
-    /// dynamic model are set without rows.
+    /// Way in which the switch computes lossless profiles, if the device entry names this way.
+    /// Without a name, the way is dynamic in two cases: a group asks for a computed profile, or the
+    /// parameters of the dynamic model are set without rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {
@@ -349,14 +350,14 @@ impl Config {
         }
     }
 
-    /// Priorities on which the port has PFC.
+    /// Priorities on which the port sends and obeys PFC pauses.
     #[must_use]
     pub fn pfc_priorities(&self, port: &PortName) -> BTreeSet<u8> {
         let qos = self.port_qos.get(port).and_then(|qos| qos.pfc_enable.as_ref());
         qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
     }
 
-    /// Whether the files describe a whole switch: its model, ports, buffers and QoS. Then no other
+    /// Whether the files describe a whole switch: model, ports, buffers and QoS. If so, no other
     /// file has a table of the switch.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -369,7 +370,7 @@ impl Config {
 
     /// Whether missing entries of a table are missing on the switch. Otherwise the table may be in
     /// a file that the caller did not give. Many switches have no profile lists of ports, even if
-    /// their configuration is whole.
+    /// the configuration is complete.
     #[must_use]
     pub fn has_table(&self, name: &str) -> bool {
         self.tables.contains(name) || (!name.ends_with("_PROFILE_LIST") && self.is_whole())

@@ -1,4 +1,4 @@
-//! Differences between two configurations, in bytes and consequences rather than keys.
+//! Differences between two configurations, as bytes and consequences instead of keys.
 
 use crate::config::Config;
 use crate::explain::{Explanation, Headroom, Limit, Way, explain};
@@ -21,16 +21,16 @@ pub struct Change {
     pub consequence: String,
 }
 
-/// Differences between two configurations.
+/// Differences between two configurations of a switch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
-    /// Changed values; changes of the memory are first.
+    /// Changed values of the configuration; changes of the memory are first.
     pub changes: Vec<Change>,
     /// Findings that only the new configuration has: severity, rule, place, message.
     pub new_findings: Vec<String>,
-    /// Findings that only the old configuration has.
+    /// Lint findings that only the old configuration has.
     pub gone_findings: Vec<String>,
-    /// Findings of both configurations with different figures.
+    /// Lint findings that both configurations have, with different figures.
     pub moved_findings: Vec<String>,
     /// Whether a finding of the new configuration alone is an error.
     pub new_errors: bool,
@@ -72,8 +72,8 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
     })
 }
 
-/// Removes the findings that both lists have with different figures. Such findings have equal rule,
-/// severity, place and words.
+/// Removes the findings that are in `added` and in `gone` with different figures. Such findings
+/// have equal rule, severity, place and words.
 fn take_moved(added: &mut Vec<Finding>, gone: &mut Vec<Finding>) -> Vec<(Finding, Finding)> {
     let words = |finding: &Finding| -> String {
         finding.message.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).collect()
@@ -95,7 +95,7 @@ fn take_moved(added: &mut Vec<Finding>, gone: &mut Vec<Finding>) -> Vec<(Finding
     moved
 }
 
-/// Formats the differences as text.
+/// Formats the differences of two configurations as text.
 #[must_use]
 pub fn text(difference: &Difference) -> String {
     let mut text = String::new();
@@ -206,7 +206,7 @@ fn pools(before: &Explanation, after: &Explanation) -> Vec<Change> {
     names.into_iter().flat_map(change).collect()
 }
 
-/// Ports whose lossless priorities change.
+/// Lists the ports whose set of lossless priorities changes.
 fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
     let ports: BTreeSet<_> = old.named_ports().into_iter().chain(new.named_ports()).collect();
     let mut changes: BTreeMap<(Vec<u8>, Vec<u8>), Vec<crate::PortName>> = BTreeMap::new();
@@ -264,7 +264,7 @@ fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
             }
         }
     }
-    // Classes with equal changes share an entry.
+    // Traffic classes with equal changes on equal ports share an entry.
     let mut merged: Vec<(Change, Vec<u8>, Vec<crate::PortName>)> = Vec::new();
     for (change, class, ports) in told {
         match merged.iter_mut().find(|(other, _, of)| *other == change && *of == ports) {
@@ -326,7 +326,7 @@ fn headroom(old: &Way, new: &Way) -> Option<Change> {
     })
 }
 
-/// Changes of resume points and marking.
+/// Lists the changes of resume points and of marking.
 fn others(old: &Way, new: &Way) -> Vec<Change> {
     let mut changes = Vec::new();
     if old.resume_below != new.resume_below {

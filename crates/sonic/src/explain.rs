@@ -23,7 +23,7 @@ pub struct Part {
     pub note: String,
 }
 
-/// Explanation of a configuration.
+/// Explanation of a switch's buffer configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// Name of the switch, if the configuration has it.

@@ -1,4 +1,5 @@
-//! Reads tables of columns: `pg_profile_lookup.ini` and `port_config.ini`.
+//! Reads configuration tables that have columns instead of JSON: `pg_profile_lookup.ini` and
+//! `port_config.ini`.
 
 use crate::config::LookupRow;
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
@@ -6,7 +7,7 @@ use crate::raw::{NUMBER_MAX, RawField, RawTables, SIZE_MAX};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Content of a table that is not JSON.
+/// Content of a configuration table that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
     /// The table is a lookup table with the columns speed, cable, size, ...

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Reads a JSON file into the tables `raw`.
+/// Reads the tables of a JSON configuration file and adds them to `raw`.
 ///
 /// # Errors
 /// If the text is not a JSON object of tables, is too large, or has a key twice.

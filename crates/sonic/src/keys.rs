@@ -1,4 +1,5 @@
-//! Parses keys: lists of ports, ranges of priorities, references in both spellings.
+//! Parses keys of the configuration: lists of ports, ranges of priorities, references in both
+//! spellings.
 
 use crate::place::printable;
 use std::cmp::Ordering;
@@ -15,13 +16,13 @@ pub const INDEX_MAX: u8 = 63;
 pub struct PortName(Arc<str>);
 
 impl PortName {
-    /// Creates the port called `name`.
+    /// Creates the name of the port called `name`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
 
-    /// Text of the port's name.
+    /// Name of the port as text.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
@@ -106,7 +107,7 @@ pub(crate) fn port_range(text: &str) -> Option<(u64, u64, &str)> {
     (!stem.is_empty() && first <= last).then_some((first, last, stem))
 }
 
-/// Parses numbers and ranges: `3`, `3-4`, `0,2-4`.
+/// Parses a list of numbers and ranges: `3`, `3-4`, `0,2-4`.
 ///
 /// # Errors
 /// If the text is not a list of numbers from 0 to `max`, or a range descends.

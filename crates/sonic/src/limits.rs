@@ -1,4 +1,4 @@
-//! Limits of the size of a switch's configuration.
+//! Limits for the size of configuration files that the reader accepts.
 
 use crate::keys::PORTS_MAX;
 use crate::raw::{BYTES_MAX, KEYS_MAX, PROBLEMS_MAX};
@@ -18,7 +18,7 @@ const fn limit(
 const FILES: &str = "files of `bufferlab sonic`";
 const REFUSED: &str = "refused when the configuration is read";
 
-/// Limits that the reader of configurations checks.
+/// Limits that the reader of configuration files checks.
 pub const LIMITS: &[Limit] = &[
     limit("bytes of a switch's configuration", BYTES_MAX, "B", FILES, REFUSED),
     limit("bytes of another vendor's configuration", vendors::BYTES_MAX, "B", FILES, REFUSED),

@@ -23,7 +23,7 @@ use std::fmt;
 pub use judged::not_judged;
 pub use output::{json, sarif, text};
 
-/// Severity of a finding.
+/// Severity of a finding about a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -51,13 +51,13 @@ type Check = fn(&Context<'_>, &mut Findings);
 /// A rule that checks a configuration.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// Number of the rule (`SB001`); it never changes its meaning.
+    /// Number of the lint rule (`SB001`); a number never changes its meaning.
     pub code: &'static str,
-    /// Name of the rule, in words with hyphens.
+    /// Name of the lint rule, in words with hyphens.
     pub name: &'static str,
     /// Default severity of the rule's findings.
     pub severity: Severity,
-    /// Reason for the rule.
+    /// Reason why the configuration must follow the rule.
     pub reason: &'static str,
     /// Issue or paper that is the source of the rule.
     pub source: &'static str,
@@ -70,12 +70,12 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// A finding of a rule.
+/// A place of the configuration that breaks a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// Rule that the configuration breaks.
     pub rule: &'static Rule,
-    /// Severity of the finding.
+    /// Severity of the finding about the configuration.
     pub severity: Severity,
     /// Place of the finding in the configuration.
     pub place: ConfigPlace,
@@ -87,7 +87,7 @@ pub struct Finding {
     pub allowed: Option<String>,
 }
 
-/// Collector of the findings of one rule.
+/// Collects the findings of one lint rule.
 struct Findings {
     rule: &'static Rule,
     found: Vec<Finding>,
@@ -110,10 +110,10 @@ impl Findings {
     }
 }
 
-/// A switched-off rule, with the reason.
+/// A lint rule that the user switched off, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// Number or name of the switched-off rule.
+    /// Number or name of the lint rule that is off.
     pub rule: String,
     /// Reason why the rule's findings do not count.
     pub reason: String,
@@ -130,7 +130,7 @@ pub struct Options {
     pub round_trip_us: Option<f64>,
 }
 
-/// Reason why a check cannot run.
+/// Reason why a check of a configuration cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LintError {
@@ -140,7 +140,7 @@ pub struct LintError {
     pub help: String,
 }
 
-/// All rules, in the order of their numbers.
+/// All lint rules, in the order of their numbers.
 pub static RULES: &[Rule] = &[
     Rule {
         code: "SB000",
@@ -370,7 +370,7 @@ pub static RULES: &[Rule] = &[
 /// Rules about SONiC's schema and its chips' defaults, which files of other vendors do not follow.
 const OF_SONIC: [&str; 4] = ["SB001", "SB013", "SB024", "SB025"];
 
-/// Returns the rule with this number or name.
+/// Returns the lint rule with this number or name.
 #[must_use]
 pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name || rule.code.eq_ignore_ascii_case(name))

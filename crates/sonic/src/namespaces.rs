@@ -1,4 +1,4 @@
-//! Switches with several chips, each with a configuration.
+//! Configurations of switches with several chips, one per chip.
 
 use crate::config::Config;
 use crate::place::Refusal;
@@ -34,7 +34,7 @@ impl Namespaces {
 
     /// Returns the configuration of each chip, in the order of the chips' names. Files without a
     /// chip's number are part of all configurations. On a switch with several chips,
-    /// `config_db.json` of the host is such a file.
+    /// `config_db.json` of the host has no chip's number.
     ///
     /// # Errors
     /// See [`Reader::add`]. Files that fit alone may together be too large.

@@ -20,7 +20,7 @@ const KIBIBYTE: i64 = 1_024;
 /// Inputs of the calculation that reproduce the published rows of some switches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inputs {
-    /// Name of the inputs on the command line.
+    /// Name by which the command line selects these inputs.
     pub name: &'static str,
     /// Parts of hardware model names that select the inputs.
     #[serde(skip)]
@@ -31,13 +31,13 @@ pub struct Inputs {
     pub port_mtu: u32,
     /// Share of packets of 64 B in lossless traffic (percent).
     pub small_percent: u32,
-    /// Size of a memory cell (bytes).
+    /// Size of a memory cell of the chip (bytes).
     pub cell: u32,
     /// Delay of MAC and PHY, as data that arrives meanwhile (bytes).
     pub mac_phy_bytes: f64,
     /// Whether the latency of a tile of the chip adds to the headroom.
     pub tile: bool,
-    /// Response time of the peer at 800 Gb/s (quanta), if it differs from the time in the script.
+    /// Response time of the peer at 800 Gb/s (quanta), if SONiC's script has another time.
     pub quanta_800g: Option<u32>,
 }
 
@@ -86,8 +86,8 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: None,
     },
-    // Traffic is only packets of 64 B, in two cells each: the script's factor for
-    // cells of up to 128 B.
+    // Traffic has only packets of 64 B, each in two cells: the script's factor for cells of up to
+    // 128 B.
     Inputs {
         name: "spectrum4-small",
         models: &["SN5600-V256"],
@@ -121,7 +121,7 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: Some(1_810),
     },
-    // SONiC writes the following values today; they were not compared with published rows.
+    // SONiC writes the following inputs today; no test compares them with published rows.
     Inputs {
         name: "spectrum1",
         models: &["SN2"],
@@ -155,14 +155,14 @@ pub struct HeadroomRow {
     pub cable_metres: f64,
     /// Headroom of the row in the file (bytes).
     pub published: u64,
-    /// Headroom of the row by the calculation (bytes).
+    /// Headroom that the calculation gives for the row (bytes).
     pub computed: u64,
     /// Explanation of the difference; empty if published and computed headroom are equal.
     pub why: String,
 }
 
 impl HeadroomRow {
-    /// Computed minus published headroom (bytes).
+    /// Returns computed minus published headroom of the row (bytes).
     #[must_use]
     pub fn difference(&self) -> i64 {
         let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
@@ -170,17 +170,17 @@ impl HeadroomRow {
     }
 }
 
-/// Comparison of all rows of a lookup file.
+/// Comparison of published and computed headroom for all rows of a lookup file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table {
-    /// Inputs that the calculation used.
+    /// Inputs that the headroom calculation used.
     pub inputs: &'static Inputs,
-    /// Compared rows, in the order of the file.
+    /// Compared rows, in the order of the lookup file.
     pub rows: Vec<HeadroomRow>,
 }
 
-/// Compares the rows of a configuration with the calculation. The inputs follow from `device` (a
-/// hardware model, or a file name that contains one), unless `name` selects them.
+/// Compares the headroom rows of a configuration with the calculation. The inputs follow from
+/// `device` (a hardware model, or a file name that contains one), unless `name` selects them.
 ///
 /// # Errors
 /// If the configuration has no row, the device has no inputs, or the calculation refuses
@@ -348,7 +348,7 @@ pub fn computed_profile(
     })
 }
 
-/// Formats the table of compared rows as text.
+/// Formats published and computed headroom of all rows as text.
 #[must_use]
 pub fn text(table: &Table) -> String {
     let mut text = String::new();

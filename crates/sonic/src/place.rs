@@ -20,19 +20,19 @@ pub struct ConfigPlace {
 }
 
 impl ConfigPlace {
-    /// Creates the place of an entry.
+    /// Creates the place of an entry in a configuration file.
     #[must_use]
     pub fn entry(file: &Arc<str>, line: u32, table: &str, key: &str) -> Self {
         Self { file: Arc::clone(file), line, table: table.into(), key: key.into(), field: "".into() }
     }
 
-    /// Creates the place of `field` in this entry.
+    /// Creates the place of the field `field` in this entry.
     #[must_use]
     pub fn field(&self, field: &str, line: u32) -> Self {
         Self { field: field.into(), line, ..self.clone() }
     }
 
-    /// Formats the place as `TABLE|key`, with `.field` if it is a field.
+    /// Formats the place as `TABLE|key`; a place of a field ends in `.field`.
     #[must_use]
     pub fn path(&self) -> String {
         let mut path = self.table.to_string();
@@ -55,12 +55,12 @@ impl fmt::Display for ConfigPlace {
     }
 }
 
-/// A value with its place.
+/// A configuration value with its place in the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed<T> {
-    /// The configuration value.
+    /// Value that the configuration file has.
     pub value: T,
-    /// Place of the value in the files.
+    /// Place of the value in the configuration files.
     pub place: ConfigPlace,
 }
 
@@ -73,14 +73,14 @@ pub enum Weight {
     Note,
 }
 
-/// A value that the reader did not understand.
+/// A configuration value that the reader did not understand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Whether the problem makes the reader omit the value.
     pub weight: Weight,
-    /// Place of the value in the files.
+    /// Place of the value in the configuration files.
     pub place: ConfigPlace,
-    /// Text of the error message.
+    /// Text of the message about the value.
     pub message: String,
     /// Advice to the user on how to correct the value.
     pub help: String,
@@ -100,7 +100,7 @@ pub struct Refusal {
     pub file: String,
     /// Number of the line, from 1; 0 for the whole file.
     pub line: u32,
-    /// Text of the error message.
+    /// Text of the message about the refused file.
     pub message: String,
     /// Advice to the user on how to correct the file.
     pub help: String,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Largest number of recorded problems. A generator often repeats one mistake in all entries.
 pub(crate) const PROBLEMS_MAX: usize = 1_000;
 
-/// Size of the largest file (bytes).
+/// Size of the largest configuration file that the reader accepts (bytes).
 pub const BYTES_MAX: usize = 64 << 20;
 /// Largest number of tables, keys and fields in all files together.
 pub const KEYS_MAX: usize = 250_000;
@@ -18,7 +18,7 @@ pub(crate) const SIZE_MAX: u64 = 1 << 42;
 /// Largest value of a speed (Mb/s), time (ms) or share in the configuration.
 pub(crate) const NUMBER_MAX: u64 = 100_000_000;
 
-/// A field of an entry as text.
+/// A field of a configuration entry, as unparsed text.
 #[derive(Clone, Debug)]
 pub(crate) struct RawField {
     pub(crate) text: String,
@@ -26,21 +26,21 @@ pub(crate) struct RawField {
     pub(crate) file: Arc<str>,
 }
 
-/// An entry of a table as text.
+/// An entry of a configuration table, as unparsed text.
 #[derive(Clone, Debug)]
 pub(crate) struct RawEntry {
     pub(crate) place: ConfigPlace,
     pub(crate) fields: BTreeMap<String, RawField>,
 }
 
-/// Tables about buffers as text, from all files.
+/// Tables about buffers from all configuration files, as unparsed text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawTables {
     pub(crate) tables: BTreeMap<String, BTreeMap<String, RawEntry>>,
     /// Tables without relevance for buffers, with the number of their entries.
     pub(crate) others: BTreeMap<String, usize>,
     pub(crate) problems: Vec<Problem>,
-    /// Vendor of the files, if they are not SONiC's.
+    /// Vendor of the configuration files, if they are not SONiC's.
     pub(crate) vendor: Option<&'static str>,
     /// Alpha of lossless groups that another file of the vendor has.
     pub(crate) lossless_alpha: Option<RawField>,
@@ -58,8 +58,8 @@ impl RawTables {
         Ok(())
     }
 
-    /// Adds an entry. If several files have the entry, its fields are joined. If two files differ,
-    /// the problem names both files.
+    /// Adds an entry of a table. If several files have the entry, the entry gets the fields of all
+    /// these files. If two files differ in a field, the recorded problem names the two files.
     pub(crate) fn add(
         &mut self,
         table: &str,

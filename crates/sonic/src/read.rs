@@ -1,4 +1,4 @@
-//! Reads files into a configuration.
+//! Reads configuration files of a switch into a typed configuration.
 
 mod buffers;
 mod entry;
@@ -20,9 +20,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads a file; messages call it `name`. The content determines the kind of file: JSON
-    /// (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`, `port_config.ini`,
-    /// output of `show buffer`, or settings of devlink, Cumulus, Junos and EOS.
+    /// Reads a configuration file, which messages call `name`. The content determines the kind of
+    /// file: JSON (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`,
+    /// `port_config.ini`, output of `show buffer`, or settings of devlink, Cumulus, Junos and EOS.
     ///
     /// # Errors
     /// If the file has an unknown kind, or is damaged. The error has the line and advice.
@@ -91,7 +91,7 @@ impl Reader {
     }
 }
 
-/// Reads the configuration in one text.
+/// Reads the configuration of a switch from one text.
 ///
 /// # Errors
 /// See [`Reader::add`].

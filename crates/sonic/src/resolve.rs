@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 /// Pool of the profiles that the switch makes from rows of speed and cable.
 pub const LOSSLESS_POOL: &str = "ingress_lossless_pool";
-/// Pool of the lossless queues.
+/// Name of the pool with the lossless egress queues.
 pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
 
-/// Profile of a priority group or queue, or the reason why it has no profile.
+/// Profile of a priority group or queue, or the reason why the profile is absent.
 #[derive(Clone, Debug)]
 pub enum Resolved {
     /// No profile is assigned to the group or queue.
@@ -28,7 +28,7 @@ pub enum Resolved {
 }
 
 impl Resolved {
-    /// Returns the profile of the group or queue; `None` if it has none.
+    /// Returns the profile of the group or queue; `None` if no profile applies.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         match self {
@@ -54,7 +54,7 @@ impl Profile {
         self.reserve() == 0 && matches!(limit, Some(Threshold::Dynamic(-8) | Threshold::Static(0)))
     }
 
-    /// Reserve of the profile (bytes).
+    /// Reserve that the profile guarantees (bytes).
     #[must_use]
     pub fn reserve(&self) -> u64 {
         self.size.as_ref().map_or(0, |size| size.value)
@@ -81,15 +81,15 @@ impl Profile {
 }
 
 impl Config {
-    /// Returns name and settings of a profile's pool.
+    /// Returns name and settings of the pool that a profile is in.
     #[must_use]
     pub fn pool_of(&self, profile: &Profile) -> Option<(&str, &Pool)> {
         let name = profile.pool.as_ref()?.value.as_str();
         self.pools.get_key_value(name).map(|(name, pool)| (name.as_str(), pool))
     }
 
-    /// Whether groups share headroom. Then a pool has the size of the shared headroom, or the
-    /// configuration has an over-subscription ratio.
+    /// Whether groups share headroom: a pool has a size of shared headroom, or the configuration
+    /// has an over-subscription ratio.
     #[must_use]
     pub fn shared_headroom(&self) -> bool {
         let shared = self.pools.values().any(|pool| pool.xoff.as_ref().is_some_and(|xoff| xoff.value > 0));
@@ -128,8 +128,8 @@ impl Config {
         }
     }
 
-    /// Lossless priorities of a port: the priorities with PFC. If no file configures PFC, they are
-    /// the queues of the lossless egress pool.
+    /// Lossless priorities of a port: the priorities with PFC. If no file configures PFC, the
+    /// numbers of the queues in the lossless egress pool.
     #[must_use]
     pub fn lossless_priorities(&self, port: &PortName) -> BTreeSet<u8> {
         if !self.port_qos.is_empty() {

@@ -13,7 +13,7 @@ pub(crate) fn detect(text: &str) -> bool {
     text.lines().any(|line| title(line).is_some())
 }
 
-/// Returns table and key for a block's title.
+/// Returns the table and the key that the title of an output block stands for.
 fn title(line: &str) -> Option<(&'static str, &str)> {
     let line = line.trim_end();
     if line == "Lossless traffic pattern:" {
@@ -72,7 +72,8 @@ fn is_frame(line: &str) -> bool {
     line.starts_with("Total ") || line.contains("$ ") || line.starts_with("# ")
 }
 
-/// Adds a block to the tables. Rows below "Lossless traffic pattern" belong to two tables.
+/// Adds a block of the output to the tables. Rows below "Lossless traffic pattern" belong to two
+/// tables.
 fn close(entry: Option<RawEntry>, raw: &mut RawTables) {
     let Some(RawEntry { place, fields }) = entry else { return };
     if !place.table.is_empty() {

@@ -1,6 +1,7 @@
 //! Predicts where a chip pauses, drops and resumes with a configuration, in cells and packets.
 //!
-//! `docs/evidence/silicon.md` has the rules, and the measurements that they were compared with.
+//! `docs/evidence/silicon.md` has the rules, and the measurements that the rules were compared
+//! with.
 
 mod chips;
 pub mod headroom;
@@ -21,7 +22,7 @@ pub use text::text;
 use crate::config::Config;
 use bufferlab_params::suggestion;
 
-/// Reason why a prediction is impossible.
+/// Reason why the thresholds of a chip cannot be predicted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PredictError {
@@ -37,10 +38,11 @@ impl PredictError {
     }
 }
 
-/// The chip that a user names, and its cell and slices where the user gives them by hand.
+/// The chip that a user names, with the size of a cell and the number of slices if the user gives
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChipChoice {
-    /// Name of the family.
+    /// Name of the chip family that the user gives.
     pub name: Option<String>,
     /// Size of a cell (bytes), if it differs from the cell size of the chip's family.
     pub cell: Option<u64>,
@@ -55,11 +57,12 @@ impl ChipChoice {
         *self != Self::default()
     }
 
-    /// The chip of a configuration. A cell by hand serves a switch that is not in the list: then
-    /// memory without `slices` is one part.
+    /// The chip of a configuration. For a switch that is not in the list, the user can give the
+    /// size of a cell. Without `slices`, the memory of such a switch is one part.
     ///
     /// # Errors
-    /// Returns the errors of [`chip_for`]. Also fails for a cell or slices of 0 or beyond any chip.
+    /// Returns the errors of [`chip_for`]. Also fails if the size of a cell or the number of slices
+    /// is 0, or larger than on any chip.
     pub fn resolve(&self, config: &Config) -> Result<&'static Chip, PredictError> {
         let name = self.name.as_deref();
         if self.cell.is_none() && self.slices.is_none() {
@@ -81,9 +84,9 @@ impl ChipChoice {
     }
 }
 
-/// A chip with a cell and slices that the user gives. Other facts are those of `base`; on a chip
-/// that is not known, the vendor decides about the accounting. The value lives as long as the
-/// program, as families do.
+/// Returns a chip with the size of a cell and the number of slices that the user gives. Other facts
+/// come from `base`; without `base`, the accounting follows from the vendor. The value lives as
+/// long as the program, as chip families do.
 fn by_hand(config: &Config, base: Option<&'static Chip>, cell: u64, slices: u64) -> &'static Chip {
     let unknown = if chips::is_nvidia(config) { Rule::OneLevel } else { Rule::Cells };
     let rule = match base.map_or(unknown, |chip| chip.rule) {
@@ -108,7 +111,8 @@ fn by_hand(config: &Config, base: Option<&'static Chip>, cell: u64, slices: u64)
 const CELL_MAX: u64 = 65_536;
 const SLICES_MAX: u64 = 64;
 
-/// The chip with this name, or else the chip of the configured switch.
+/// Returns the chip family with the name `name`, or without a name the chip of the configured
+/// switch.
 ///
 /// # Errors
 /// If the name is unknown, or if there is no name and the switch is not in the list.

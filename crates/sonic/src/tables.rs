@@ -1,4 +1,4 @@
-//! Tables of a configuration that are about buffers.
+//! Lists the configuration tables that are about buffers.
 
 /// Names of the tables whose entries the reader reads.
 pub const TABLES: &[&str] = &[

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Size of the largest file (bytes). A switch of 128 ports has about 1 MB of devlink's JSON.
 pub(crate) const BYTES_MAX: usize = 8 << 20;
 
-/// Vendor whose notation a file has.
+/// Vendor in whose notation a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vendor {
     Devlink,
@@ -102,7 +102,7 @@ pub(crate) fn complete(raw: &mut RawTables) {
     }
 }
 
-/// Writer of a vendor's settings into the tables.
+/// Writes the settings of a vendor's file into SONiC's tables.
 struct Import<'a> {
     file: &'a Arc<str>,
     raw: &'a mut RawTables,
@@ -113,7 +113,8 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// Sets a field of an entry. If values differ, the first one counts and a problem names both.
+    /// Sets a field of a table's entry. If the file gives two values, the first value counts and a
+    /// problem names both values.
     fn set(&mut self, table: &str, key: &str, field: &str, text: impl Into<String>) {
         if self.refused.is_some() {
             return;
@@ -174,7 +175,7 @@ impl Import<'_> {
     }
 
     fn problem(&mut self, weight: Weight, text: &str, message: impl Into<String>, help: &str) {
-        // The reader shows the first problems only.
+        // The reader shows only the first problems of a file.
         if self.raw.problems.len() > PROBLEMS_MAX {
             return;
         }
@@ -182,7 +183,7 @@ impl Import<'_> {
         self.raw.problems.push(Problem { weight, place, message: message.into(), help: help.to_owned() });
     }
 
-    /// Records a setting without a counterpart.
+    /// Records a vendor's setting that has no counterpart in SONiC.
     fn not_understood(&mut self, text: &str) {
         self.problem(
             Weight::Note,
@@ -192,7 +193,7 @@ impl Import<'_> {
         );
     }
 
-    /// Records a value with a wrong form.
+    /// Records a vendor's setting whose value has a wrong form.
     fn refuse(&mut self, text: &str, expected: &str) {
         self.problem(
             Weight::Refused,

@@ -14,19 +14,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A message to send over a connection.
+/// A message of a flow, to be sent over a connection between two hosts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) flow: usize,
     pub(crate) size: u64,
 }
 
-/// An event of a connection.
+/// An event of a connection between two hosts.
 #[derive(Clone, Debug)]
 pub(crate) enum AppEvent {
     /// The receiver has the last byte of a flow.
     Arrived { flow: usize, at_ns: u64, bytes: u64 },
-    /// The program iperf3 has carried a flow.
+    /// A flow of the program iperf3 has ended, with this measurement.
     Measured(Measured),
     /// A connection between two hosts broke.
     Broken,
@@ -38,7 +38,7 @@ pub(crate) enum AppEvent {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) send: Sender<Message>,
-    /// Flow number of the connection at the switch.
+    /// Number by which the switch identifies the connection's flow.
     pub(crate) hash: u32,
     /// Number of bytes that the receiving application has read, over all flows of the connection.
     pub(crate) received: Arc<AtomicU64>,
@@ -118,7 +118,7 @@ impl Connection {
 
 fn listen(dst: (u32, &str), transport: &TransportSpec) -> Result<(TcpListener, u16), TestbedError> {
     let own = SocketAddr::from((address(dst.0), 0));
-    // Acknowledgements have the priority of control packets.
+    // Acknowledgements have the priority of the transport's control packets.
     let tos = u32::from(code_point(transport.control_priority)) << 2;
     // The receiver of DCTCP must report exactly which packets were marked.
     let control = kernel_name(&transport.congestion_control).to_owned();
@@ -147,7 +147,7 @@ fn connect(to: SocketAddr, control: &str, tos: u32, has_several: bool) -> std::i
     Ok(socket)
 }
 
-/// The sending end of a connection.
+/// The sending end of a connection between two hosts.
 struct Sending {
     socket: Socket,
     points: CodePoints,

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 /// A requirement of the testbed, and whether the machine meets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Name of the requirement.
+    /// Name of the required program or kernel feature.
     pub what: &'static str,
-    /// Whether the machine meets the requirement.
+    /// Whether the machine meets the requirement of the testbed.
     pub is_there: bool,
     /// Whether the testbed cannot run without this requirement.
     pub is_needed: bool,
@@ -68,7 +68,7 @@ fn optional(name: &'static str, advice: &'static str) -> Finding {
     Finding { is_needed: false, ..program(name, "", advice) }
 }
 
-/// Whether the kernel has a built-in DCTCP.
+/// Whether the kernel of this machine has a built-in DCTCP.
 pub(crate) fn has_dctcp() -> bool {
     kernel_controls().iter().any(|name| name == dctcp::NAME)
 }
@@ -80,7 +80,7 @@ pub(crate) fn kernel_controls() -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether a command succeeds inside new namespaces.
+/// Whether a command succeeds inside new Linux namespaces.
 fn in_namespaces(command: &[&str]) -> bool {
     let flags: &[&str] = if crate::machine::is_root() { &[] } else { &["--user", "--map-root-user"] };
     let status = Command::new("unshare")
@@ -98,7 +98,8 @@ fn may_unshare() -> bool {
     in_namespaces(&["true"])
 }
 
-/// Whether this user's commands may have the switch's real-time priority, in namespaces if needed.
+/// Whether commands of this user may run with the switch's real-time priority, in namespaces if
+/// needed.
 fn may_be_real_time() -> bool {
     in_namespaces(&["chrt", "--fifo", "50", "true"])
 }

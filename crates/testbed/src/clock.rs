@@ -3,13 +3,13 @@
 use bufferlab_units::Time;
 use std::time::{Duration, SystemTime};
 
-/// Present time in nanoseconds since 1970.
+/// Current time of the system clock (ns since 1970).
 pub(crate) fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as u64
 }
 
-/// Time that has passed since `began_ns`.
+/// Time from `began_ns` until the current time.
 pub(crate) fn since(began_ns: u64) -> Time {
     Time::from_ns(now_ns().saturating_sub(began_ns))
 }

@@ -7,11 +7,11 @@ use std::path::Path;
 
 /// Name of DCTCP in scenarios, and in kernels that have DCTCP.
 pub(crate) const NAME: &str = "dctcp";
-/// Name of the testbed's DCTCP. It is as long as the kernel allows.
+/// Name of the testbed's DCTCP in the kernel, which allows no longer name.
 pub(crate) const OWN_NAME: &str = "bufferlab_dctcp";
-/// File with the type information of the kernel.
+/// File with the type information of the running kernel.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
-/// Name of the compiler for the BPF program.
+/// Name of the compiler for the testbed's BPF program.
 const COMPILER: &str = "clang";
 
 /// Missing requirement for loading DCTCP, with advice; `None` if every requirement is met.
@@ -40,10 +40,11 @@ mod with_bpf {
     use std::path::Path;
     use std::process::{Command, Stdio};
 
-    /// Source code of the BPF program.
+    /// Source code of the BPF program for DCTCP.
     const SOURCE: &str = include_str!("../dctcp/dctcp.bpf.c");
 
-    /// A loaded DCTCP. Dropping this value or ending the process unloads it.
+    /// A DCTCP that is loaded into the kernel. Dropping this value or ending the process unloads
+    /// the DCTCP.
     #[derive(Debug)]
     pub(crate) struct Dctcp {
         _held: Vec<Link>,

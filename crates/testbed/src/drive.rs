@@ -1,4 +1,5 @@
-//! Starts flows on connections when they are due. Starts the next query when one is complete.
+//! Starts each flow at its time on a connection between hosts. When a query is complete, starts the
+//! next query.
 
 use crate::apps::{AppEvent, Connection};
 use crate::clock::{duration, now_ns, since};
@@ -15,12 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-/// An action that is due at a time.
+/// An action of the testbed's driver that is due at a certain time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// A thread of a closed loop sends its next query.
     Ask { of: usize, thread: u32 },
-    /// A request has reached its server.
+    /// A request has reached its server, which answers.
     Answer { of: usize, thread: u32, answer: usize },
 }
 
@@ -28,14 +29,14 @@ enum Due {
 /// also has the loop, the loop's thread, and the connection's number in the thread.
 type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
 
-/// A query whose answers have not all arrived.
+/// A query of which some answers have not arrived.
 struct Asked {
     index: usize,
     missing: usize,
     flows: Vec<(FlowSpec, u32)>,
 }
 
-/// Connection of a flow.
+/// Connection that carries a flow.
 struct Carried {
     key: Key,
     /// Index of the flow's connection among the connections of its key;
@@ -58,9 +59,9 @@ struct Driver<'a> {
     keys: Vec<Carried>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     asked: BTreeMap<(usize, u32), Asked>,
-    /// By flow: the thread of the flow's query.
+    /// For each flow, the thread that sent the flow's query.
     thread_of: Vec<Option<(usize, u32)>>,
-    /// Flows that have started and not ended.
+    /// Indices of the flows that have started and not ended.
     open_flows: BTreeSet<usize>,
     outcome: Outcome,
     events: Sender<AppEvent>,
@@ -176,7 +177,7 @@ impl Driver<'_> {
     fn sample(&mut self, at: Time) {
         for &flow in &self.open_flows {
             let carried = &self.keys[flow];
-            // The program iperf3 samples its flows.
+            // The flow waits for a connection, or iperf3 carries the flow and takes the samples.
             let Some(place) = carried.place else {
                 if self.programs.is_none() {
                     self.outcome.progress.push(ProgressSample { at, flow, bytes: 0 });
@@ -216,8 +217,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Starts memcached and connects its clients for the first query of every thread.
-    /// A copy of the traffic with an equal seed gives these queries.
+    /// Starts memcached, and connects its clients for the first query of every thread. A copy of
+    /// the traffic with an equal seed gives the first queries.
     fn connect_beforehand(&mut self) -> Result<(), TestbedError> {
         let Ok(Traffic { mut closed_loops, .. }) = traffic(self.plan.scenario()) else { return Ok(()) };
         for (of, one) in closed_loops.iter_mut().enumerate() {
@@ -274,14 +275,14 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Starts a flow whose data is available.
+    /// Starts a flow whose data the application has.
     fn start(&mut self, spec: FlowSpec, of_loop: Option<(usize, u32, u32)>) -> Result<(), TestbedError> {
         let transport = self.classes[usize::from(spec.class)].carriage.transport;
         let key = (transport, spec.src, spec.dst, of_loop);
         let flow = self.outcome.flows.len();
         let mut started = self.now();
         if self.programs.is_some() && of_loop.is_some() {
-            // An answer starts when its request has arrived.
+            // An answer starts when the server has received the request.
             started += Time(self.plan.base_rtt().0 / 2);
         }
         self.outcome.flows.push(FlowOutcome { spec, started, completed: None, hash: 0 });
@@ -314,7 +315,7 @@ impl Driver<'_> {
         Ok(open.len() - 1)
     }
 
-    /// Maximum number of connections with the key `key`.
+    /// Maximum number of connections with the transport and hosts in `key`.
     fn most(&self, key: Key) -> usize {
         match (key.3, self.plan.scenario().transports[key.0 as usize].persistent) {
             (Some(_), _) => 1,

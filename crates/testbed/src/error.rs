@@ -1,4 +1,4 @@
-//! Errors of a run with real hosts.
+//! Errors of a testbed run with real hosts.
 
 /// The reason why a run with real hosts ended early.
 #[derive(Debug, thiserror::Error)]
@@ -6,12 +6,12 @@ pub enum TestbedError {
     /// A command of the operating system failed.
     #[error("`{line}` failed: {why}\nhint: `bufferlab testbed check` says what this machine lacks")]
     Command {
-        /// Command line that failed.
+        /// Text of the command line that failed.
         line: String,
-        /// Error message of the command.
+        /// Error message that the command printed.
         why: String,
     },
-    /// DCTCP cannot be loaded.
+    /// The kernel cannot load the testbed's DCTCP.
     #[error(
         "DCTCP cannot be loaded: {0}\nhint: another testbed with DCTCP may run: `bufferlab testbed down` ends all of them"
     )]
@@ -28,9 +28,9 @@ pub enum TestbedError {
     /// A program that carries workloads failed.
     #[error("{program} failed: {why}")]
     Program {
-        /// Name of the failed program.
+        /// Name of the program that failed.
         program: String,
-        /// Error message of the program.
+        /// Description of the program's failure.
         why: String,
     },
     /// The user interrupted the run with Ctrl-C.

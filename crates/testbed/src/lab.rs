@@ -1,4 +1,4 @@
-//! Creates hosts, links and rates inside the sandbox.
+//! Creates the hosts and links of a testbed inside its sandbox, and sets the links' rates.
 
 use crate::error::TestbedError;
 use crate::plan::{Plan, interface};
@@ -8,17 +8,17 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Name of the switch's network namespace.
+/// Name of the network namespace that has the switch.
 pub(crate) const SWITCH: &str = "switch";
-/// Interface name of every host.
+/// Name of the network interface in every host's namespace.
 pub(crate) const CARD: &str = "e0";
 
-/// IP address of a host.
+/// IP address of the host with the number `host`.
 pub(crate) fn address(host: u32) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 0, (host + 1) as u8)
 }
 
-/// Runs a command of the operating system.
+/// Runs a command line of the operating system.
 fn run(line: &str) -> Result<(), TestbedError> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) fn run_in(name: &str, line: &str) -> Result<(), TestbedError> {
     run(&format!("nsenter --net=/run/netns/{name} {line}"))
 }
 
-/// Mounts /proc, so that it shows the processes of this namespace.
+/// Mounts /proc, so that this folder shows the processes of the sandbox.
 pub(crate) fn mount_processes() -> Result<(), TestbedError> {
     run("mount -t proc proc /proc")
 }
@@ -58,7 +58,8 @@ pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
 
 /// Removes the network. Deleting the names removes the namespaces with their links.
 pub(crate) fn destroy() {
-    // Open sockets may still keep a namespace. The rest of the sandbox ends with its process.
+    // An error is ignored: open sockets may still keep a namespace, which ends with the sandbox's
+    // process.
     let _ = run("umount --recursive --lazy /run");
 }
 
@@ -144,7 +145,7 @@ pub(crate) fn in_network<T: Send + 'static>(
     thread.join().expect("nothing in there panics")
 }
 
-/// Moves this thread into the network namespace `name`.
+/// Moves this thread into the network namespace called `name`.
 pub(crate) fn join_network(name: &str) -> Result<(), TestbedError> {
     let file = File::open(format!("/run/netns/{name}")).map_err(TestbedError::Io)?;
     nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET)

@@ -1,6 +1,6 @@
 //! Checks the rights of this process and the programs of this machine.
 
-/// Whether this process has administrator rights.
+/// Whether this process has the rights of an administrator.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root()

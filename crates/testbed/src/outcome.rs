@@ -1,4 +1,4 @@
-//! Flows and queries as the hosts measured them.
+//! Flows and queries of a testbed run, as the hosts measured them.
 
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
@@ -13,23 +13,23 @@ pub struct FlowOutcome {
     pub started: Time,
     /// Arrival time of the flow's last byte; `None` if the run ended first.
     pub completed: Option<Time>,
-    /// Flow number at the switch, by addresses and ports.
-    /// All messages of a connection have one number.
+    /// Number of the flow at the switch, a hash of addresses and ports. All messages of a
+    /// connection have one number.
     pub hash: u32,
 }
 
 /// Outcome of a query in a run with real hosts.
 #[derive(Clone, Debug)]
 pub struct QueryOutcome {
-    /// Number of the query.
+    /// Number that identifies the query in the run.
     pub number: u32,
-    /// Class of the query's flows.
+    /// Number of the traffic class that the query's flows have.
     pub class: u16,
-    /// Number of the client host.
+    /// Number of the host that sent the query.
     pub client: u32,
-    /// Start time of the query.
+    /// Time at which the client sent the query.
     pub started: Time,
-    /// Number of answers to the query.
+    /// Number of answers that the query demands.
     pub answers: u32,
     /// Total size of all answers to the query (bytes).
     pub bytes: u64,
@@ -51,16 +51,16 @@ pub struct ProgressSample {
 /// Outcome of a run with real hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Flows in the order of their starts.
+    /// Flows of the run, in the order of their starts.
     pub flows: Vec<FlowOutcome>,
-    /// Queries in the order of their starts.
+    /// Queries of the run, in the order of their starts.
     pub queries: Vec<QueryOutcome>,
     /// Samples of active flows, if the scenario requests samples.
     pub progress: Vec<ProgressSample>,
-    /// Flows that iperf3 has measured.
+    /// Measurements of the flows that iperf3 carried.
     #[cfg(target_os = "linux")]
     pub(crate) measured: Vec<crate::programs::Measured>,
-    /// Names of traffic classes.
+    /// Names of traffic classes, by the number of the class.
     pub classes: Vec<String>,
     /// Start of the run by the system clock (ns since 1970).
     pub began_ns: u64,

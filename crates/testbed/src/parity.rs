@@ -1,5 +1,5 @@
-//! Compares the switch of real packets with the simulator: both must give equal
-//! answers to equal arrivals.
+//! Compares the switch of real packets with the simulator: for equal arrivals, switch and simulator
+//! must give equal verdicts.
 //!
 //! ```text
 //!   record: arrivals ──► a scenario: a host at every port sends each packet so that it arrives at the same picosecond

@@ -15,9 +15,9 @@ pub enum PlanError {
     /// The scenario needs features that real hosts or the switch of real packets lack.
     #[error("{what}\nhint: {advice}")]
     Unsupported {
-        /// Feature of the scenario that the testbed lacks.
+        /// Feature that the scenario needs and the testbed lacks.
         what: String,
-        /// Change of the scenario that avoids the feature.
+        /// Advice how to change the scenario so that it does not need the feature.
         advice: String,
     },
     /// The scenario's switch cannot be loaded as a switch of real packets.
@@ -28,11 +28,11 @@ pub enum PlanError {
 /// A scenario that can run with real hosts, and its plan.
 #[derive(Debug)]
 pub struct Plan {
-    /// The loaded scenario of the plan.
+    /// The scenario that the testbed runs, as loaded.
     pub loaded: Loaded,
-    /// Switch of the plan's scenario.
+    /// Switch of the scenario, as a file for real packets describes it.
     pub switch: SwitchFile,
-    /// Port and sending rate of every host.
+    /// Switch port and sending rate of every host.
     pub(crate) hosts: Vec<Host>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) const fn code_point(priority: u8) -> u8 {
     priority * 8
 }
 
-/// Name of the switch's interface towards host `index`.
+/// Name of the switch's interface to the host `index`.
 pub(crate) fn interface(index: usize) -> String {
     format!("p{index}")
 }
@@ -59,7 +59,7 @@ pub(crate) fn unsupported(what: impl Into<String>, advice: impl Into<String>) ->
 }
 
 impl Plan {
-    /// Plans the run of `loaded`.
+    /// Plans a run with real hosts for the scenario `loaded`.
     ///
     /// # Errors
     /// Returns [`PlanError`], with the required change of the scenario.
@@ -79,13 +79,13 @@ impl Plan {
         Ok(Self { hosts, switch, loaded })
     }
 
-    /// Scenario of the plan.
+    /// Scenario that the plan runs with real hosts.
     #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.loaded.scenario
     }
 
-    /// Whether a transport needs the testbed's DCTCP.
+    /// Whether a transport of the scenario needs the testbed's DCTCP.
     #[cfg(target_os = "linux")]
     pub(crate) fn needs_dctcp(&self) -> bool {
         let mut transports = self.scenario().transports.iter();
@@ -98,7 +98,7 @@ impl Plan {
     }
 }
 
-/// Hosts of the scenario; they must be on one switch, all with equal delay.
+/// Returns the hosts of the scenario. All hosts must be on one switch, with equal delays.
 fn hosts(scenario: &Scenario) -> Result<Vec<Host>, PlanError> {
     let topology = &scenario.topology;
     if topology.switches.len() != 1 {
@@ -201,7 +201,8 @@ fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let queues = scenario.switches[0].queues_per_port.min(8);
     let priorities: Vec<_> =
         (0..queues).map(|p| format!("{{ code_point = {}, priority = {p} }}", code_point(p))).collect();
-    // The delay line of the switch delays a frame once for the cables of both hosts.
+    // The switch's delay line delays a frame by the sum of the delays of two cables, those of
+    // sender and receiver.
     let delay = format_time(Time(delay.0 * 2));
     let _ = writeln!(text, "[forwarding]\ndelay = {delay:?}\npriorities = [{}]", priorities.join(", "));
     let resolved: toml::Table = toml::from_str(&loaded.resolved).expect("a resolved scenario is TOML");

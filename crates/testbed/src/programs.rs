@@ -31,10 +31,10 @@ pub(crate) const PROGRAMS: [(&str, &str); 2] =
 const MOST_FLOWS: usize = 64;
 /// Size of the largest answer (bytes). Memcached stores an answer as a whole in memory.
 const MOST_ANSWER: u64 = 64 << 20;
-/// Maximum time to wait until a server listens.
+/// Maximum time to wait until a server program listens.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Creates the traffic of a scenario's run.
+/// Creates the traffic for a run of the scenario.
 pub(crate) fn traffic(scenario: &Scenario) -> Result<Traffic, bufferlab_workload::SourceError> {
     let racks = scenario.topology.racks();
     let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();
@@ -182,11 +182,11 @@ fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
 /// The programs that carry flows and queries of a run.
 #[derive(Debug)]
 pub(crate) struct Programs {
-    /// Memcached servers, by number of the host.
+    /// Memcached servers, by the number of their host.
     caches: BTreeMap<u32, Memcached>,
     flows: Vec<iperf3::Flow>,
     largest_answer: u64,
-    /// Number of flows that have started.
+    /// Number of iperf3 flows that have started.
     begun: usize,
 }
 
@@ -211,8 +211,8 @@ impl Programs {
         })
     }
 
-    /// Opens a connection over which host `dst` queries host `src`.
-    /// An answer on the connection belongs to the flow that is sent over it.
+    /// Opens a connection over which host `dst` queries host `src`. Each answer belongs to the flow
+    /// that the caller sends over the connection.
     pub(crate) fn connect(
         &mut self,
         (src, dst): ((u32, &str), (u32, &str)),

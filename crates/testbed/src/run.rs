@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-/// A finished run with real hosts.
+/// A finished testbed run with real hosts.
 #[derive(Debug)]
 pub struct RealRun {
-    /// Folder of the results.
+    /// Folder that has the results of the run.
     pub folder: PathBuf,
     /// Lateness of the switch's transmissions: p50, p99, p99.9, largest (ns).
     pub lateness_ns: [u64; 4],
@@ -32,7 +32,7 @@ pub struct RealRun {
     pub packet_hops: u64,
     /// Remarks about the run, for example about the switch's priority.
     pub notes: Vec<String>,
-    /// Content of the capture; `None` without a capture.
+    /// Report on the run's capture of frames; `None` without a capture.
     pub capture: Option<CaptureReport>,
 }
 
@@ -119,7 +119,7 @@ pub fn hold<T>(
     with_switch(plan, &record, watching, keep_awake, work)
 }
 
-/// Loads the testbed's DCTCP if a transport needs it.
+/// Loads the testbed's DCTCP if a transport of the scenario needs it.
 #[cfg(feature = "dctcp")]
 fn dctcp(plan: &Plan) -> Result<Option<crate::dctcp::Dctcp>, TestbedError> {
     plan.needs_dctcp().then(|| crate::dctcp::Dctcp::load(Path::new("/run"))).transpose()

@@ -22,8 +22,8 @@ use std::{env, fs, io};
 /// Environment variable that is set for the outer and the inner process of the sandbox.
 /// Programs that the inner process starts must not inherit the variable.
 pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
-/// Value of the variable in the outer process.
-/// In the inner process, it is the outer process's number.
+/// Value of the variable in the outer process of the sandbox. In the inner process, the value is
+/// the process number of the outer process.
 const OUTER: &str = "outer";
 
 /// Time that the sandbox has for cleaning up after a request to end.
@@ -31,10 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between requests to end, because the program may not listen yet.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Relation of this process to the sandbox.
+/// Relation of this process to the testbed's sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSide {
-    /// The process has not created the namespaces yet.
+    /// The process has not created the sandbox's namespaces yet.
     Before,
     /// The outer process, which waits for the inner process ([`supervise`]).
     Outside,
@@ -88,10 +88,10 @@ fn own_status(field: &str) -> Option<String> {
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
 }
 
-/// In the outer process: starts this program with its arguments as the inner process,
-/// waits for the inner process and returns its exit code. A request to end is forwarded.
-/// After three seconds the inner process is killed. Ctrl-C reaches the inner process from
-/// its terminal, and then the inner process decides how long it needs.
+/// In the outer process: starts this program with its arguments as the inner process, waits for the
+/// inner process and returns its exit code. A request to end is forwarded to the inner process,
+/// which is killed after three seconds. Ctrl-C reaches the inner process from its terminal, and is
+/// not followed by a kill.
 ///
 /// # Errors
 /// If the inner process cannot be started, or waiting for it fails.
@@ -134,7 +134,7 @@ fn millis(span: Duration) -> PollTimeout {
     PollTimeout::try_from(span).unwrap_or(PollTimeout::MAX)
 }
 
-/// Asks the inner process to end, or kills it after `deadline`.
+/// Asks the inner process of the sandbox to end, or kills it after `deadline`.
 fn ask_to_end(child: &mut Child, deadline: Option<Instant>) -> io::Result<()> {
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return child.kill();
@@ -157,7 +157,8 @@ fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
     }
 }
 
-/// In the inner process: ends it with the outer process, mounts /proc and unblocks signals.
+/// Prepares the inner process: it ends together with the outer process, sees a new /proc and
+/// receives signals.
 ///
 /// # Errors
 /// If the outer process has ended already, or /proc cannot be mounted.
@@ -210,9 +211,9 @@ pub fn end_all() -> io::Result<usize> {
 /// A running testbed whose hosts can be entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Number of the outer process, as [`running`] returns it.
+    /// Process number of the outer process, as [`running`] returns it.
     pub id: i32,
-    /// Number of the first process inside the sandbox.
+    /// Process number of the first process inside the sandbox.
     inside: i32,
     /// Names of the hosts, followed by the name of the switch's network.
     pub hosts: Vec<String>,

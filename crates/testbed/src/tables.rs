@@ -17,11 +17,11 @@ use std::io;
 pub(crate) struct SwitchLog<'a> {
     /// Rows of the record in the order of arrival.
     pub(crate) rows: &'a [Recorded],
-    /// Start of the rows' time (ns since 1970).
+    /// Time at which the clock of the record's rows is zero (ns since 1970).
     pub(crate) epoch_ns: u64,
 }
 
-/// Packets of a flow that the switch recorded.
+/// Counts of a flow's packets in the record of the switch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Packets {
     sent: u64,
@@ -33,7 +33,7 @@ struct Packets {
     last_ns: Option<u64>,
 }
 
-/// Writes all tables of a run.
+/// Writes all result tables of a testbed run.
 pub(crate) fn write(
     plan: &Plan,
     outcome: &Outcome,
@@ -72,8 +72,8 @@ pub(crate) fn write(
     })
 }
 
-/// Data packets of every flow. They are the packets of its connection from the flow's
-/// start to the start of the next flow on that connection.
+/// Counts the data packets of every flow. A flow has the packets of its connection from the flow's
+/// start to the start of the connection's next flow.
 fn packets_of_flows(outcome: &Outcome, seen: &SwitchLog<'_>, min_rto: Time) -> Vec<Packets> {
     // Frames without data have headers with options: 66 B to 94 B, and 24 B around the frame.
     const MOST_WITHOUT_DATA: u32 = 118;
@@ -182,7 +182,7 @@ struct Queue {
     row: [u64; 6],
 }
 
-/// An arrival at a queue or a departure.
+/// A change of a queue's length: an arrival or a departure.
 type Change = (Time, bool, u16, u8, u64);
 
 fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
@@ -325,8 +325,8 @@ fn write_histogram(
     Ok(())
 }
 
-/// Writes losses by queue, class and reason.
-/// Acknowledgements belong to no flow, so they count for the class of their connection.
+/// Writes losses by queue, class and reason. Acknowledgements belong to no flow, so they count as
+/// losses of their connection's class.
 fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn RunSink) -> io::Result<()> {
     let class_of: BTreeMap<u32, u16> =
         outcome.flows.iter().map(|flow| (flow.hash, flow.spec.class)).collect();
@@ -453,8 +453,8 @@ mod tests {
         Plan::new(loaded.expect("it is right")).expect("it can run")
     }
 
-    /// Two messages of 2,000 B over one connection.
-    /// Time zero of the switch is 10 ms before the start of the run.
+    /// The test sends two messages of 2,000 B over one connection. Time zero of the switch is 10 ms
+    /// before the start of the run.
     #[test]
     fn tables_hold_what_hosts_and_switch_saw() {
         let message = |started: u64, completed: u64| FlowOutcome {
@@ -497,7 +497,7 @@ mod tests {
             packet(112, 642, sent(113, true)),
             packet(211, 1_538, Fate::Refused(Refusal::dropped(DropReason::OverThreshold))),
             packet(212, 642, evicted),
-            // An acknowledgement carries no data.
+            // This packet is an acknowledgement, which carries no data.
             packet(213, 90, sent(214, false)),
             // The next packet of the connection is more than min_rto (200 ms) later.
             packet(500, 1_538, sent(501, false)),

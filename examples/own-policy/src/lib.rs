@@ -8,7 +8,7 @@ use bufferlab_core::{
     RegisterError, Tags, Verdict, Weight, register_policy,
 };
 
-/// The scheme.
+/// The custom scheme `root-share`: each of n busy queues may store `share · B / √n`.
 #[derive(Debug)]
 struct RootShare {
     share: Weight,

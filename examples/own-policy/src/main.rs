@@ -1,4 +1,4 @@
-//! `bufferlab` with the policy `root-share`: every command knows it.
+//! The program `bufferlab` with the policy `root-share`, which every command supports.
 
 use std::error::Error;
 use std::process::ExitCode;

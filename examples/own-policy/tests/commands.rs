@@ -1,4 +1,4 @@
-//! Every command of `bufferlab` supports the scheme in the program that registers it.
+//! Tests that every command of `bufferlab` supports a custom scheme, once a program registers it.
 
 use std::fs;
 use std::process::Command;
@@ -51,7 +51,7 @@ title = "mean QCT (ms)"
 metric = "qct"
 "#;
 
-/// A folder with the scenario and the experiment.
+/// Creates a folder with the test's scenario and experiment.
 fn desk() -> TempDir {
     let desk = TempDir::new().expect("a folder");
     fs::write(desk.path().join("tiny.toml"), TINY).expect("writable");
@@ -60,7 +60,7 @@ fn desk() -> TempDir {
     desk
 }
 
-/// Runs the program in the folder; it must succeed. Returns its standard output.
+/// Runs the program in the folder and returns its standard output. The program must succeed.
 fn succeed(desk: &TempDir, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_own-policy"));
     let output = command.args(args).current_dir(desk.path()).output().expect("it starts");
@@ -121,7 +121,7 @@ fn it_is_run_explained_swept_and_reproduced() {
     assert!(manifest.contains("\"root-share\""), "{manifest}");
     let own = succeed(&desk, &["explain", "one"]);
     assert!(own.contains("root-share: share = 0.5"), "{own}");
-    // For another policy's loss, the scheme states what it would have done.
+    // For a packet that another policy lost, the scheme states its own verdict.
     let other = succeed(&desk, &["explain", "tiny.toml", "--variant", "dt(alpha=0.5)"]);
     assert!(other.lines().any(|line| line.trim_start().starts_with("root-share ")), "{other}");
     let args = ["sweep", "tiny.toml", "--vary", "switch.policy=dt,root-share(share=1)", "--out", "grid"];

@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// An example of a calculator: parameters and their values, as a user types them.
 type Example = &'static [(&'static str, &'static str)];
 
-/// Text of `python/bufferlab/_calculators.py`.
+/// Formats the text of `python/bufferlab/_calculators.py`.
 pub(super) fn python() -> String {
     let all = CALCULATORS.built_in();
     let mut names: Vec<_> = all.iter().map(|info| function(info)).collect();
@@ -179,7 +179,7 @@ fn rules(info: &CalculatorInfo) -> Option<String> {
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
-/// The generated part of `docs/reference/calculators.md`.
+/// Formats the generated part of `docs/reference/calculators.md`.
 pub(super) fn reference() -> String {
     CALCULATORS.built_in().iter().map(|info| section(info)).collect()
 }
@@ -199,13 +199,13 @@ fn section(info: &CalculatorInfo) -> String {
             value => format!("`{}`", format_parameter(value)),
         };
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
-        // The text after "such as" is an example and repeats the default.
+        // The text after "such as" is an example that repeats the default value.
         let values = values.split(" such as ").next().unwrap_or_default();
         let values = values.trim_start_matches("a ").replace(" of at least ", " ≥ ");
         let option = info.option(param.name);
         let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(&values));
     }
-    // The help of the command has all examples.
+    // The help of the calculator's command shows all examples.
     if let Some(example) = info.examples.last() {
         let quoted = |text: &str| if text.contains(' ') { format!("\"{text}\"") } else { text.to_owned() };
         let options = example.iter().map(|(name, text)| format!(" --{} {}", info.option(name), quoted(text)));

@@ -7,20 +7,22 @@
 use crate::{cargo, root, run};
 use std::collections::BTreeSet;
 
-/// Tests of one crate that compare documents.
+/// Tests of one crate that compare generated documents.
 struct Part {
-    /// Name of the crate, without `bufferlab-`.
+    /// Name of the tested crate, without `bufferlab-`.
     name: &'static str,
-    /// Whether a plain `cargo xtask generate` runs this part, because it takes only seconds.
+    /// Whether a plain `cargo xtask generate` runs the tests of this part, because they take only
+    /// seconds.
     is_quick: bool,
     /// Test binary of the part, and the filter that selects its tests.
     target: &'static str,
     tests: &'static [&'static str],
-    /// Documents that the part writes.
+    /// Documents that the tests of this part write.
     writes: &'static str,
 }
 
-/// All parts. A part follows the parts whose documents it reads.
+/// All parts of the generated documents. A part that reads documents is after the parts that write
+/// these documents.
 const PARTS: &[Part] = &[
     Part {
         name: "conformance",
@@ -94,14 +96,14 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Selection of the parts to run.
+/// Selection of the document parts to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts<'a> {
-    /// All parts that take only seconds.
+    /// All document parts that take only seconds.
     Quick,
-    /// All parts, which together take half an hour.
+    /// All document parts, which together take half an hour.
     All,
-    /// All parts of the crates with these names.
+    /// All document parts of the crates with these names.
     Of(&'a [&'a str]),
 }
 

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 /// File that lists mutants without observable effect, with reasons.
 pub(super) const EQUIVALENTS: &str = "testdata/mutants.toml";
 
-/// A mutant: one small change of the source.
+/// A mutant: one small change of the source code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mutant {
     /// Name of the mutant as cargo-mutants prints it: file, line, column, replacement.
     pub(super) name: String,
-    /// Package whose code the mutant changes.
+    /// Name of the package whose code the mutant changes.
     pub(super) package: String,
     /// Name of the mutant without line and column, with the text of the changed line.
     /// Changes of other lines do not affect the key. Equal keys are numbered.
@@ -76,15 +76,15 @@ pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
-/// Converts a mutant's name `file:line:column: what` to a key without line and column.
-/// The key contains the text of the line.
+/// Converts a mutant's name `file:line:column: what` to a key without line and column numbers. The
+/// key contains the text of the changed line.
 fn key(name: &str, file: &str, line: &str) -> String {
     let rest = name.strip_prefix(file).unwrap_or(name);
     let what = rest.splitn(4, ':').nth(3).unwrap_or(rest).trim();
     format!("{file}: {what} | {line}")
 }
 
-/// Parses the list of equivalent mutants.
+/// Parses the list of mutants without observable effect.
 pub(super) fn equivalents(text: &str) -> Result<Vec<Equivalent>, String> {
     let file: EquivalentsText = toml::from_str(text).map_err(|error| format!("{EQUIVALENTS}: {error}"))?;
     match file.equivalent.iter().find(|entry| entry.reason.trim().is_empty()) {
@@ -104,8 +104,8 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// Selects `count` mutants, or all mutants.
-/// The selection depends only on the seed and the keys, so changes of other lines do not affect it.
+/// Selects `count` mutants, or all mutants. The selection depends only on the seed and the keys, so
+/// changes of other lines do not affect the selection.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
     let mut chosen: Vec<_> = mutants.iter().collect();

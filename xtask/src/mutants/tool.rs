@@ -1,4 +1,4 @@
-//! Finds, calls and parses cargo-mutants.
+//! Finds and calls the program cargo-mutants, and parses its output.
 
 use super::list::Mutant;
 use super::{Outcome, Outcomes, folder};
@@ -8,21 +8,21 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Version of cargo-mutants that is installed.
+/// Version of cargo-mutants that this task installs.
 const VERSION: &str = "27.1.0";
 
-/// Skipped tests of whole programs and documents: they detect no mutant that other tests miss.
+/// Skipped tests of whole programs and documents, which detect no mutant that other tests miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
-/// Exhaustive tests of short scripts. They detect more mutants,
-/// but take longer than all other tests together, so they run only on surviving mutants.
+/// Exhaustive tests of short scripts. These tests detect more mutants, but take longer than all
+/// other tests together. So these tests run only on surviving mutants.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
 /// Selection of tests to run on mutants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tests<'a> {
-    /// Packages whose tests run.
+    /// Packages whose tests run on each mutant.
     pub(super) packages: &'a [&'a str],
-    /// Whether slow tests run, too.
+    /// Whether the slow, exhaustive tests run, too.
     pub(super) thorough: bool,
     /// Whether the tests first run on the unchanged code.
     pub(super) baseline: bool,
@@ -57,7 +57,7 @@ impl Tool {
         run(&mut install).map_err(|why| {
             format!("{why}\nhint: install it by hand with `cargo install cargo-mutants --locked`")
         })?;
-        // The build files of the tool are no longer needed.
+        // The build files of cargo-mutants are no longer needed.
         let _ = std::fs::remove_dir_all(own.join("build"));
         Ok(Self { program: built })
     }
@@ -68,7 +68,7 @@ impl Tool {
         command
     }
 
-    /// All mutants of the packages, as JSON.
+    /// Lists all mutants of the packages, as JSON.
     pub(super) fn list(&self, packages: &[&str]) -> Result<Vec<u8>, String> {
         let mut command = self.command(&["--list", "--json"]);
         packages.iter().for_each(|package| {
@@ -77,7 +77,7 @@ impl Tool {
         output(&mut command)
     }
 
-    /// Runs tests on the mutants of `package`.
+    /// Runs tests on the mutants of `package` that the caller selects.
     pub(super) fn test(
         &self,
         package: &str,
@@ -109,7 +109,7 @@ impl Tool {
         for name in SKIPPED.iter().chain(slow) {
             command.args(["--skip", name]);
         }
-        // The copies of the repository share unchanged builds.
+        // The copies of the repository share the builds of unchanged crates.
         command.env("CARGO_TARGET_DIR", out.join("build"));
         // A mutant changes one line: building its crate from scratch takes ten times as long.
         command.env("CARGO_INCREMENTAL", "1");
@@ -143,7 +143,7 @@ fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
     json["outcomes"].as_array().into_iter().flatten().filter_map(outcome).collect()
 }
 
-/// Returns a regular expression that matches only `text`.
+/// Returns a regular expression that matches only the text `text`.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {

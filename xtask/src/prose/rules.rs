@@ -2,10 +2,10 @@
 
 use super::text::{Kind, Line, Passage};
 
-/// A language rule.
+/// A language rule that a program can check.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// Name of the rule in `xtask/prose.csv`.
+    /// Name of the language rule in `xtask/prose.csv`.
     pub(super) name: &'static str,
     /// Advice to the author of a line that breaks the rule.
     pub(super) advice: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Rule {
     broken: fn(&Passage) -> Vec<Line>,
 }
 
-/// All language rules.
+/// All language rules that this module checks.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "back-reference",
@@ -140,9 +140,9 @@ const FILLERS: &[&str] = &[
     "that is there",
 ];
 
-/// Maximum number of columns of a comment line.
+/// Maximum number of columns that a comment line may have.
 const COLUMNS_MAX: usize = 100;
-/// Maximum number of words of a sentence.
+/// Maximum number of words that a sentence may have.
 const WORDS_MAX: usize = 25;
 
 /// Lines of a passage that violate a language rule, with the names of the rules.
@@ -186,7 +186,7 @@ fn fillers(passage: &Passage) -> Vec<Line> {
     passage.lines.iter().filter(is_broken).cloned().collect()
 }
 
-/// Whether a text contains these words as whole words.
+/// Whether a text contains the phrase `words` as whole words.
 fn has_words(text: &str, words: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '\'');
     text.match_indices(words).any(|(at, _)| {

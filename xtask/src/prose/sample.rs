@@ -28,7 +28,7 @@ pub fn sample(seed: u64) -> Result<(Vec<String>, Vec<String>), String> {
     Ok((drawn(comments.collect(), COMMENTS, seed), drawn(sentences.collect(), SENTENCES, seed)))
 }
 
-/// Prints the sample of a seed.
+/// Prints the sample of texts that a seed selects.
 ///
 /// # Errors
 /// Returns the errors of [`sample`].
@@ -41,12 +41,12 @@ pub fn show(seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text is long enough to judge: three words.
+/// Whether a text has at least three words, so that it can be judged.
 fn has_words(text: &str) -> bool {
     text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 3
 }
 
-/// Draws `count` entries of a list without repetition.
+/// Draws `count` different entries of a list at random.
 fn drawn(mut all: Vec<String>, count: usize, seed: u64) -> Vec<String> {
     let mut stream = RandomStream::new(seed, "prose", 0);
     let count = count.min(all.len());

@@ -1,15 +1,15 @@
-//! Extracts texts for people: comments, docstrings, pages.
+//! Extracts the texts that people read: comments, docstrings, pages.
 
-/// Kind of text in a passage.
+/// Kind of the text that a passage contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A doc comment or a docstring.
+    /// The passage is a doc comment or a docstring.
     Doc,
-    /// A help text of the command line.
+    /// The passage is a help text of the command line.
     Help,
-    /// A comment that is not a doc comment.
+    /// The passage is a comment that is not a doc comment.
     Comment,
-    /// A paragraph of a page.
+    /// The passage is a paragraph of a page.
     Page,
 }
 
@@ -67,8 +67,8 @@ impl Passage {
 const ABBREVIATIONS: &[&str] =
     &["e.g.", "i.e.", "Fig.", "Figs.", "Eq.", "Eqs.", "Sec.", "Alg.", "App.", "al.", "No.", "vs.", "etc."];
 
-/// Comments or paragraphs of a file.
-/// Generated pages have no passages, because the sources of these pages have them.
+/// Returns the comments or paragraphs of a file. Generated pages have no passages, because their
+/// texts are passages of the source files.
 pub(super) fn passages(file: &str, text: &str) -> Vec<Passage> {
     let is_generated = text.lines().take(5).any(|line| line.contains("<!-- generated"));
     let is_foreign = file.contains("/vendor/") || file.starts_with("target/");
@@ -161,8 +161,8 @@ fn is_example(line: &str) -> bool {
     line.starts_with(">>> ") || line.starts_with("... ")
 }
 
-/// A Python file with empty lines in place of string constants of several lines.
-/// Docstrings remain: they begin a line, and no expression is open before them.
+/// Replaces string constants of several lines in a Python file by empty lines. Docstrings remain: a
+/// docstring begins a line, and no expression is open before the docstring.
 fn without_constants(text: &str) -> String {
     let (mut kept, mut closing, mut in_docstring, mut last) = (String::new(), None, false, "");
     for line in text.lines() {

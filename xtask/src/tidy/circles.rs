@@ -47,7 +47,7 @@ pub(super) fn problems(sources: &[(&str, String)], known: &[(&str, &[&str])]) ->
     new.chain(gone).collect()
 }
 
-/// The modules of every crate with their imports.
+/// Returns the graph of imports between modules, for every crate.
 fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
     let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
     for (path, text) in sources {
@@ -144,7 +144,7 @@ fn reachable<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
 mod tests {
     use super::*;
 
-    /// Problems of an invented crate of five files.
+    /// Problems that the check finds in an invented crate of five files.
     fn problems_of_x(known: &[(&str, &[&str])]) -> Vec<String> {
         let files = [
             ("lib.rs", "use crate::a::A;"),

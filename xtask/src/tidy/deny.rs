@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::process::Command;
 
-/// The part of `deny.toml` that this module checks.
+/// The part of the file `deny.toml` that this module checks.
 #[derive(Deserialize)]
 struct Rules {
     licenses: Licences,
@@ -45,7 +45,8 @@ pub(super) fn check() -> Result<Vec<String>, String> {
     let rules = toml::from_str(&read("deny.toml")?).map_err(|error| format!("deny.toml: {error}"))?;
     let about = String::from_utf8_lossy(&output(Command::new("rustc").arg("-vV"))?).into_owned();
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc names no host")?;
-    // Ignore crates for other systems, because cargo need not have downloaded them.
+    // Ignore crates for other operating systems, because cargo need not have downloaded these
+    // crates.
     let all = ["metadata", "--format-version", "1", "--locked", "--filter-platform", host];
     let metadata: Value = serde_json::from_slice(&output(&mut cargo(&all))?)
         .map_err(|error| format!("cargo metadata: {error}"))?;
@@ -66,7 +67,7 @@ fn violations(package: &Value, rules: &Rules) -> Vec<String> {
     if rules.bans.deny.iter().any(|banned| banned.name == name) {
         problems.push(format!("{place}: deny.toml bans this crate"));
     }
-    // Crates of this workspace have no `source`.
+    // Crates of this workspace have no `source` in cargo's metadata.
     let is_known = |source: &str| {
         rules.sources.allow_registry.iter().any(|url| source.strip_prefix("registry+") == Some(url.as_str()))
     };

@@ -18,7 +18,7 @@ pub(super) struct Long {
     /// Path of the function's file, relative to the root.
     pub(super) path: &'static str,
     pub(super) name: &'static str,
-    /// Reason for the length of the function.
+    /// Reason why the function may be longer than the limit.
     pub(super) reason: &'static str,
 }
 
@@ -59,16 +59,16 @@ pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> 
     problems
 }
 
-/// A function of a file, and its length.
+/// A function of a source file, and its number of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Function {
     name: String,
-    /// First line of the function in its file.
+    /// Number of the function's first line in its file.
     line: usize,
     lines: usize,
 }
 
-/// Functions of a source file, without tests.
+/// Lists the functions of a source file, without test functions.
 fn functions(text: &str) -> Result<Vec<Function>, String> {
     let file = syn::parse_file(text).map_err(|error| error.to_string())?;
     let mut found = Found::default();

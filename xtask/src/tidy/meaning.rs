@@ -9,7 +9,7 @@ use super::functions::is_test;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, Member};
 
-/// Methods of Rust that search a text.
+/// Names of Rust methods that search a text.
 const LOOKS: &[&str] = &[
     "contains",
     "ends_with",
@@ -34,7 +34,7 @@ pub(super) struct Allowed {
     pub(super) reason: &'static str,
 }
 
-/// All files that may parse texts for people.
+/// All source files that may parse texts for people.
 pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "crates/cli/src/theory_args.rs", reason: "a placeholder of the help, only to be read" },
     Allowed { path: "dev/fuzz/src/compose.rs", reason: "settings that it wrote as `key=value` itself" },
@@ -46,8 +46,8 @@ pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "dev/validation/src/ranges.rs", reason: "names of runs are the artifact's format" },
 ];
 
-/// Files of `sources` (path and text) that parse texts for people and are not in `allowed`.
-/// Also files in `allowed` without such a call.
+/// Lists the files of `sources` (path and text) that parse texts for people and are not in
+/// `allowed`. The result also lists files in `allowed` that do not parse such texts.
 pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; allowed.len()];
@@ -130,7 +130,7 @@ impl<'ast> Visit<'ast> for Found {
     }
 }
 
-/// Text of a string literal in an expression.
+/// Returns the text of a string literal in an expression.
 fn literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(expr) => match &expr.lit {
@@ -143,7 +143,7 @@ fn literal(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Last name of `a.b.name`, `a.name()` or `&a.name`.
+/// Returns the last name of `a.b.name`, `a.name()` or `&a.name`.
 fn name_of(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Field(field) => match &field.member {

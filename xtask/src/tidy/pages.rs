@@ -1,7 +1,7 @@
 //! Limits for words of a page and rows of a table.
 //!
-//! A generated page grows with every entry of a registry. A long table belongs in a CSV file.
-//! The table's page summarises this file.
+//! A generated page grows with every entry of a registry. A long table belongs in a CSV file. The
+//! page of such a table summarises the CSV file.
 
 /// Maximum number of words of a page below `docs/`, including tables.
 const WORDS_MAX: usize = 6_000;

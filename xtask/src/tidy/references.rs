@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-/// Endings of file names that can be references.
+/// Endings of file names that may be references to files.
 const ENDINGS: &[&str] = &[
     "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
 ];
@@ -40,14 +40,14 @@ const MADE_UP: &[&str] = &[
 /// A function that reads a file by its path from the root of the repository.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Files, folders and numbers that references may name.
+/// Files, folders and numbers of claims that references may name.
 pub(super) struct Known<'a> {
     files: BTreeSet<&'a str>,
     /// Names of folders and files at the root of the repository.
     top: BTreeSet<&'a str>,
     errata: BTreeSet<String>,
     claims: BTreeSet<String>,
-    /// Prefixes of claim numbers, such as `ABM` and `LP`.
+    /// Prefixes of the numbers of claims, such as `ABM` and `LP`.
     papers: BTreeSet<String>,
     read: Read<'a>,
 }
@@ -121,8 +121,8 @@ impl<'a> Known<'a> {
         }
         match word.split_once('/') {
             Some((first, _)) => self.top.contains(first),
-            // A program may mention a file that it writes.
-            // The name of a page, or a capitalised name, means an existing file.
+            // A name without a folder may be a file that the program writes, so it is no reference.
+            // But the name of a page, or a capitalised name, must be an existing file.
             None => {
                 ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
             }
@@ -159,7 +159,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Words of a line that can be references, each with the text after it.
+/// Words of a line that can be references, each with the text after the word.
 fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '*');
     let mut rest = line;
@@ -208,7 +208,8 @@ fn declares(file: &str, text: &str, name: &str) -> bool {
     [format!("fn {name}("), format!("\" {name} (")].iter().any(|declaration| text.contains(declaration))
 }
 
-/// Number of a reference such as ` section 3.2` after a path and its closing mark.
+/// Returns the number in a reference such as ` section 3.2`, which is after a path and the closing
+/// mark of this path.
 fn section(rest: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['`', ']', ')', ',']).strip_prefix(" section ")?;
     let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());

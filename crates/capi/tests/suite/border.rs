@@ -1,4 +1,4 @@
-//! Tests of the C border: wrong arguments, panics, callbacks that call back, pauses.
+//! Tests of calls from C: wrong arguments, panics, callbacks that call back, pauses.
 // Calls of the exported functions, with the arguments that C would pass.
 #![allow(unsafe_code, clippy::multiple_unsafe_ops_per_block)]
 
@@ -33,7 +33,7 @@ fn build(policy: &CStr, params: &[(&CStr, &CStr)]) -> Result<*mut Handle, (i32, 
     let params: Vec<Param> =
         params.iter().map(|(name, value)| Param { name: name.as_ptr(), value: value.as_ptr() }).collect();
     let mut handle = null_mut();
-    // SAFETY: all pointers are valid.
+    // SAFETY: all pointers in this call are valid.
     let code = unsafe {
         bufferlab_new(&raw const config, policy.as_ptr(), params.as_ptr(), params.len(), &raw mut handle)
     };
@@ -43,14 +43,14 @@ fn build(policy: &CStr, params: &[(&CStr, &CStr)]) -> Result<*mut Handle, (i32, 
 fn from_toml(text: &CStr) -> Result<*mut Handle, (i32, String)> {
     let rates = [10_000_000_000_u64; 4];
     let mut handle = null_mut();
-    // SAFETY: all pointers are valid.
+    // SAFETY: all pointers in this call are valid.
     let code = unsafe { bufferlab_from_toml(text.as_ptr(), rates.as_ptr(), rates.len(), &raw mut handle) };
     if code == Code::Ok as i32 { Ok(handle) } else { Err((code, last_error())) }
 }
 
 fn arrive(handle: *mut Handle, now: u64, packet: &Packet) -> (i32, Verdict) {
     let mut verdict = Verdict::default();
-    // SAFETY: all pointers are valid.
+    // SAFETY: all pointers in this call are valid.
     let code = unsafe { bufferlab_arrive(handle, now, packet, &raw mut verdict) };
     (code, verdict)
 }
@@ -114,7 +114,7 @@ fn wrong_arguments_are_refused_and_change_nothing() {
     assert_eq!(arrive(null_mut(), 0, &packet(0)).0, invalid);
     assert_eq!(last_error(), "the switch is null");
     let (mut verdict, mut departure, mut word) = (Verdict::default(), Departure::default(), 0);
-    // SAFETY: every pointer is null or valid.
+    // SAFETY: every pointer in these calls is null or valid.
     unsafe {
         assert_eq!(bufferlab_arrive(handle, 0, null(), &raw mut verdict), invalid);
         assert_eq!(bufferlab_arrive(handle, 0, &packet(0), null_mut()), invalid);
@@ -257,7 +257,7 @@ fn pauses_reach_the_callback_and_pause_frames_stop_a_queue() {
     let paused = receiver.events[0];
     assert_eq!((paused.event, paused.port, paused.queue), (event_code(PacketEvent::Paused), 2, 1));
     let mut departure = Departure::default();
-    // SAFETY: all pointers are valid.
+    // SAFETY: all pointers in these calls are valid.
     unsafe {
         assert_eq!(bufferlab_pause(handle, 0, 1, 1), 0);
         assert_eq!(bufferlab_depart(handle, 1, 0, &raw mut departure), Code::None as i32);

@@ -4,8 +4,9 @@ use crate::support::{compile, crate_folder, has, libraries, run, shared, skip, s
 use std::path::Path;
 use std::process::Command;
 
-/// Output of the example. The threshold α(B − Q) stops the queue where q + 1,500 B would exceed it:
-/// q + 1,500 ≤ (200,000 − q) / 2 holds up to q = 64,500 B, after which 66,000 B are stored.
+/// Output of the example program. The queue stops growing when q + 1,500 B would exceed the
+/// threshold α(B − Q). The condition q + 1,500 ≤ (200,000 − q) / 2 holds up to q = 64,500 B, after
+/// which 66,000 B are stored.
 const OUTPUT: &str = "stored 143, dropped 557, sent 100, peak 66000 B, threshold 67750 B\n";
 
 fn example() -> std::path::PathBuf {

@@ -1,5 +1,5 @@
-//! Tests of the C interface: its header, its border, and its answers compared with the core's
-//! answers.
+//! Tests of the C interface: the header, wrong calls from C, and the answers of C functions,
+//! compared with the core's answers.
 
 mod border;
 mod example;

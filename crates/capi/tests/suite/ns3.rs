@@ -1,20 +1,20 @@
-//! The switch inside ns-3: limits to the byte, an empty ledger, the order of packets. Runs where
-//! ns-3 is installed: `BUFFERLAB_NS3` names a folder with its headers and libraries, or Debian's
-//! libns3-dev has them below /usr.
+//! Tests the switch inside ns-3: limits to the byte, an empty ledger, the order of packets. The
+//! tests run if ns-3 is installed: `BUFFERLAB_NS3` names a folder with its headers and libraries,
+//! or Debian's libns3-dev has them below /usr.
 
 use crate::support::{crate_folder, has, libraries, skip, stdout};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folder of an installed ns-3.
+/// Folder in which ns-3 is installed.
 fn ns3() -> Option<PathBuf> {
     let given = std::env::var_os("BUFFERLAB_NS3").map(PathBuf::from);
     let folder = given.unwrap_or_else(|| PathBuf::from("/usr"));
     folder.join("include/ns3/traffic-control-module.h").is_file().then_some(folder)
 }
 
-/// Totals that the program prints last.
+/// Totals that the ns-3 program prints last.
 struct Totals(String);
 
 impl Totals {
@@ -58,7 +58,8 @@ fn in_ns3_dynamic_thresholds_keep_their_limit_to_the_byte_and_five_policies_empt
     let _ = stdout(&build.output().expect("sh starts"));
 
     // Seven bursts of full packets to one port. A packet of 1,440 B is stored while the port holds
-    // at most 65,706 B, since q + 1,440 <= (200,000 - q) / 2: 45 packets, then one more.
+    // at most 65,706 B, since q + 1,440 <= (200,000 - q) / 2. So the port stores 45 packets and one
+    // more.
     let mut flows = "src,dst,size_bytes,start_ns,class\n".to_owned();
     for host in 1..8 {
         let _ = writeln!(flows, "h{host},h0,42000,{},query", 137 * host);

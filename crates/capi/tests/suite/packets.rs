@@ -127,8 +127,8 @@ impl Observer for Totals {
     }
 }
 
-/// Digest and counts of the core's answers. A callback in C runs before its call returns, so both
-/// sides take the events of a call before its answer.
+/// Digest and counts of the core's answers. A callback in C runs before its call returns, so C and
+/// Rust add the events of a call to the digest before its answer.
 fn replay(mut core: Switch<Box<dyn Policy>>, operations: &[(u64, Operation)]) -> String {
     let mut totals = Totals {
         digest: 0xcbf2_9ce4_8422_2325,

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Folder of this crate.
+/// Folder of the crate `bufferlab-capi`.
 pub(crate) fn crate_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -17,12 +17,12 @@ pub(crate) fn libraries() -> PathBuf {
     known.next().expect("cargo builds the shared library with the tests").to_owned()
 }
 
-/// Prints that a test did not run.
+/// Prints that a test was skipped, with the reason.
 pub(crate) fn skip(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
-/// Whether this program runs; if not, says that `test` is skipped.
+/// Whether the program `program` can run; otherwise prints that `test` is skipped.
 pub(crate) fn has(program: &str, test: &str) -> bool {
     let runs = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !runs {
@@ -39,7 +39,7 @@ pub(crate) fn compile(sources: &[&Path], more: &[&str], program: &Path) -> Outpu
     command.output().expect("the C compiler starts")
 }
 
-/// Arguments that link the shared library, and find it when the program starts.
+/// Arguments with which a C compiler links the shared library.
 pub(crate) fn shared() -> Vec<String> {
     // The file in `deps` has no version in its name, but the program loads a name with the version.
     vec![format!("{}/libbufferlab_capi.so", libraries().display())]
@@ -55,7 +55,7 @@ pub(crate) fn run(program: &Path, folder: &Path, args: &[&str]) -> Output {
     command.args(args).env("LD_LIBRARY_PATH", folder).output().expect("the program starts")
 }
 
-/// Standard output of a program that must succeed.
+/// Returns the standard output of a program that must succeed.
 pub(crate) fn stdout(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {errors}", output.status);

@@ -28,8 +28,8 @@ impl Names {
         now
     }
 
-    /// Starts a process with the present rights for the renaming, if this process is root's. This
-    /// process is about to become a user who may not rename files in these folders.
+    /// Starts a helper process that can rename the captures, if the switch runs as root. The switch
+    /// then changes to a user who may not rename files in these folders.
     #[cfg(target_os = "linux")]
     pub(super) fn keep(&mut self) -> io::Result<()> {
         if nix::unistd::geteuid().is_root() {
@@ -38,14 +38,15 @@ impl Names {
         Ok(())
     }
 
-    /// Gives all files their final names, because they are complete, and returns the names.
+    /// Gives all capture files their final names, because they are complete, and returns these
+    /// names.
     pub(super) fn give(&mut self) -> io::Result<Vec<PathBuf>> {
         self.each(true)?;
         self.is_given = true;
         Ok(std::mem::take(&mut self.whole))
     }
 
-    /// Renames all files if `are_whole` is true, otherwise removes them.
+    /// Renames all capture files if `are_whole` is true, otherwise removes the files.
     fn each(&mut self, are_whole: bool) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if let Some(keeper) = self.keeper.take() {
@@ -71,8 +72,8 @@ impl Drop for Names {
     }
 }
 
-/// Shell process that waits for one word. Its only data are names from the command line;
-/// it sees no frames.
+/// Shell process that waits for one word and then renames or removes captures. The shell gets only
+/// names from the command line, and no frames.
 #[cfg(target_os = "linux")]
 mod keeper {
     use std::io::{self, Read, Write};
@@ -80,7 +81,8 @@ mod keeper {
     use std::path::PathBuf;
     use std::process::{Child, Command, Stdio};
 
-    /// If no word arrives, the switch was killed. The files then stay as they are.
+    /// If the shell receives no word, the switch was killed. The capture files then keep their
+    /// preliminary names.
     const SCRIPT: &str = r#"trap '' HUP INT QUIT TERM
 read -r word || exit 0
 for file do

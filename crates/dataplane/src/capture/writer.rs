@@ -1,5 +1,5 @@
-//! The thread that writes captures. It sorts frames by time, and gives files their final names only
-//! when they are complete.
+//! The thread that writes captures. The thread sorts frames by time, and gives the files their
+//! final names only when all frames are written.
 
 use super::names::Names;
 use super::{Batch, CaptureEvent, CaptureReport, Departure, Held, Item, Loss, Mark, Message};
@@ -21,7 +21,7 @@ pub(super) fn name(interface: &str) -> String {
     format!("{interface}.pcapng")
 }
 
-/// A captured frame that waits to be written.
+/// A captured frame that waits to be written to its file.
 struct Waiting {
     direction: Option<Direction>,
     comment: Option<String>,
@@ -30,7 +30,8 @@ struct Waiting {
     data: Vec<u8>,
 }
 
-/// Position of a frame in a file: by time; departures come before arrivals of the same instant.
+/// Position of a frame in its capture file. Frames are sorted by time, with departures before
+/// simultaneous arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FrameOrder {
     at_ns: u64,
@@ -40,7 +41,7 @@ struct FrameOrder {
     number: u64,
 }
 
-/// Capture file of a port.
+/// Capture file of one port.
 struct PortFile<W: Write> {
     name: String,
     capture: Capture<W>,
@@ -48,7 +49,7 @@ struct PortFile<W: Write> {
     frames: u64,
 }
 
-/// Capture files of all ports.
+/// Capture files of all ports of the switch.
 pub(super) struct Files<W: Write> {
     ports: Vec<PortFile<W>>,
     numbers: u64,
@@ -139,7 +140,8 @@ impl<W: Write> Files<W> {
             CaptureEvent::Lost { origin, loss } => {
                 (place.came_in, place.number) = (true, origin.number);
                 let comment = self.lost(loss);
-                // The frame's entry still waits, unless it had to leave room for other frames.
+                // The frame's entry is still in memory, unless it was written early to make room
+                // for other frames.
                 if let Some(frame) = self.ports[usize::from(port)].waiting.get_mut(&place) {
                     frame.left_out += left_out;
                     // Each copy of a flooded frame has a separate fate.
@@ -159,7 +161,7 @@ impl<W: Write> Files<W> {
         self.ports[usize::from(port)].waiting.insert(place, waiting);
     }
 
-    /// Returns the comment for a lost frame.
+    /// Returns the comment that the capture stores for a lost frame.
     fn lost(&self, loss: Loss) -> String {
         let name = |port: u16| &self.ports[usize::from(port)].name;
         match loss {
@@ -197,7 +199,7 @@ impl<W: Write> Files<W> {
     }
 }
 
-/// Writes batches until the end of the capture, and returns them for reuse.
+/// Writes batches of frames until the end of the capture, and returns each batch for reuse.
 pub(super) fn write<W: Write>(
     mut files: Files<W>,
     from: &Receiver<Message>,

@@ -12,7 +12,7 @@ pub enum RecordError {
     Csv {
         /// Path of the record file.
         path: PathBuf,
-        /// Error of the CSV reader.
+        /// Error that the CSV reader reported.
         source: csv::Error,
     },
     /// A cell of the record has a wrong value.
@@ -22,16 +22,16 @@ pub enum RecordError {
         path: PathBuf,
         /// Number of the line in the file, from 1.
         line: u64,
-        /// Name of the cell's column.
+        /// Name of the column that has the wrong cell.
         column: &'static str,
-        /// Text of the wrong cell.
+        /// Text in the wrong cell of the record.
         found: String,
-        /// Description of the expected text.
+        /// Description of the text that the reader expected.
         expected: &'static str,
     },
 }
 
-/// Packets of a record.
+/// Packets of a record, and the missing part of an incomplete record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Recorded packets in the order of arrival.
@@ -45,8 +45,8 @@ pub struct Record {
 pub struct MissingEnd {
     /// Number of bytes of a truncated last line; 0 if the last line is whole.
     pub cut_bytes: usize,
-    /// Time before which every arrived packet has its line. Later packets may lack a line, although
-    /// the buffer stored them.
+    /// Time before which every arrived packet has its line in the record. Later packets may lack a
+    /// line, although the buffer stored these packets.
     pub settled: Time,
 }
 

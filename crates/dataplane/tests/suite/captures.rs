@@ -1,4 +1,4 @@
-//! Captures of ports, compared with the record of the same run.
+//! Compares the captures of ports with the record of the packets in one run.
 
 use crate::pipeline::{sent, traffic};
 use crate::{frame, switch};
@@ -241,7 +241,7 @@ fn tshark_counts_what_the_record_counts() {
     };
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     let count = |is_it: &dyn Fn(&Recorded) -> bool| rows.iter().filter(|row| is_it(row)).count();
-    // One more frame was discarded.
+    // In addition to the recorded packets, one frame was discarded.
     let came = count(&|row| row.incoming.ingress == 0) + 1;
     assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), came);
     let lines = |port: u16, word: &str| -> Vec<String> {

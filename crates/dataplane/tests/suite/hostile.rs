@@ -1,4 +1,4 @@
-//! Hostile frames do not harm the switch.
+//! Frames of hostile senders do not harm the switch.
 
 use crate::{frame, switch};
 use bufferlab_dataplane::{Discard, Pipeline};
@@ -67,7 +67,7 @@ fn hostile(random: &mut RandomStream) -> Vec<u8> {
             let kind = [[0x81, 0], [0x88, 0xa8], [0x86, 0xdd], [8, 6]][random.below(4) as usize];
             bytes[12..14].copy_from_slice(&kind);
             bytes[14..60].fill_with(|| random.next_u64() as u8);
-            // Insert up to three more VLAN tags.
+            // Insert up to three more VLAN tags into the frame.
             for at in [16, 20, 24].into_iter().take(random.below(4) as usize) {
                 bytes[at..at + 2].copy_from_slice(&[0x81, 0]);
             }

@@ -92,7 +92,7 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
         let comment = |seen: &&CapturedFrame| seen.direction == 2 && seen.comment.starts_with("marked");
         let marked: usize = ports[2..].iter().map(|port| port.iter().filter(comment).count()).sum();
         assert_eq!(marked, marks, "alpha {alpha}");
-        // Every stored frame leaves at its predicted time.
+        // Every stored frame leaves at the time that the independent model predicts.
         for (line, port) in lines.iter().zip(&ports[2..]) {
             let left: Vec<u64> =
                 port.iter().filter(|seen| seen.direction == 2).map(|seen| seen.at_ns).collect();

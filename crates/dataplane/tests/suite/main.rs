@@ -1,4 +1,4 @@
-//! Tests of the switch without sockets.
+//! Tests of the switch for real packets, without sockets.
 
 mod captures;
 mod format;
@@ -21,8 +21,8 @@ fn switch(ports: usize, rest: &str) -> SwitchFile {
     load_text(Path::new("switch.toml"), &text).unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// Builds an IPv4 frame between hosts with `class` as the second byte. The header's checksum is
-/// zero, because no test reads it.
+/// Builds an IPv4 frame between hosts with `class` as the second byte of the IP header. The
+/// header's checksum is zero, because no test reads it.
 fn frame(from: u8, to: u8, class: u8, bytes: usize) -> Vec<u8> {
     let mut frame = vec![0; bytes];
     frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, to]);

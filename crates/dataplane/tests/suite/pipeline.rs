@@ -1,4 +1,4 @@
-//! Tests of timing and verdicts of the pipeline.
+//! Tests of the pipeline's times and verdicts.
 
 use crate::{frame, switch};
 use bufferlab_dataplane::{Pipeline, RecordWriter, SwitchFile, read_record};
@@ -35,7 +35,8 @@ fn a_frame_leaves_after_the_delay_line_and_its_transmission() {
     assert_eq!(times, [(6_123_040, 2, 1_514), (6_129_760, 2, 60)]);
 }
 
-/// Builds an overload of port 2 with ECN and two priorities, as frames with their times.
+/// Builds frames that overload port 2, with ECN and two priorities. Each frame has an ingress port
+/// and a time.
 pub(crate) fn traffic() -> Vec<(u16, Time, Vec<u8>)> {
     let mut random = RandomStream::new(1, "frames", 0);
     let mut at = Time::from_ms(1);

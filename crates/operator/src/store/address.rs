@@ -3,19 +3,19 @@
 use redis::{ConnectionAddr, IntoConnectionInfo};
 use std::path::PathBuf;
 
-/// Endpoint to which connections are opened.
+/// Endpoint of the Redis server to which connections are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The endpoint is a host and a port.
+    /// The endpoint is a host name or address with a port number.
     Tcp(String, u16),
-    /// The endpoint is the path of a socket.
+    /// The endpoint is the path of a Unix socket.
     Unix(PathBuf),
 }
 
-/// Address of a server that a user gave.
+/// Address of a Redis server that a user gave.
 #[derive(Clone)]
 pub(crate) struct Address {
-    /// Address without user, password and options.
+    /// Address of the Redis server without user, password and options.
     shown: String,
     /// Endpoint of the address; `Err` with the mistake in the address.
     pub(crate) target: Result<Target, String>,
@@ -62,7 +62,7 @@ impl Address {
         Self { shown: show(&target), target: Ok(target), user: None, password: None }
     }
 
-    /// Address without user, password and options.
+    /// Address of the Redis server without user, password and options.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }

@@ -13,13 +13,13 @@ use std::time::Duration;
 pub struct Limits {
     /// Largest time from a question to the end of its answer.
     pub time: Duration,
-    /// Largest length of an answer (bytes).
+    /// Largest length of a server's answer (bytes).
     pub bytes: usize,
     /// Largest number of elements of an answer, over all depths.
     pub elements: usize,
-    /// Largest depth of nested lists in an answer.
+    /// Largest depth of nested lists in a server's answer.
     pub nesting: usize,
-    /// Largest length of a line, such as an error's (bytes).
+    /// Largest length of a line in an answer, such as an error message (bytes).
     pub line: usize,
     /// Largest number of steps of a scan of keys.
     pub steps: usize,
@@ -43,28 +43,28 @@ impl Limits {
     };
 }
 
-/// Reason why a question has no answer.
+/// Reason why the server's answer to a request is missing.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The program could not connect to the server.
     Unreachable(io::Error),
     /// The connection broke. The caller may repeat the request over a new connection.
     Broken(io::Error),
-    /// The server's answer was not complete in time.
+    /// The server's answer was not complete within the time limit.
     Late,
     /// A signal ended the wait for the answer.
     Interrupted,
     /// The server's answer exceeds a limit, or does not follow the protocol.
     Nonsense(String),
-    /// The server refused the question with this error.
+    /// The server refused the request with this error.
     Refused(String),
 }
 
-/// Longest delay until the program notices a signal.
+/// Longest delay until the waiting program notices a signal.
 const NAP: Duration = Duration::from_millis(100);
 const CHUNK: usize = 16 << 10;
 
-/// Conditions of the wait for an answer.
+/// Conditions of the wait for a server's answer.
 pub(crate) struct Waiting<'a> {
     pub(crate) network: &'a dyn Network,
     pub(crate) limits: &'a Limits,
@@ -96,7 +96,7 @@ impl Waiting<'_> {
         Ok(())
     }
 
-    /// Receives the bytes of exactly one answer.
+    /// Receives the bytes of exactly one answer from the server.
     pub(crate) fn receive(&self, connection: &mut dyn StoreConnection) -> Result<Vec<u8>, Trouble> {
         let (mut buffer, mut chunk) = (Vec::new(), vec![0; CHUNK]);
         let mut frame = Frame::default();
@@ -121,7 +121,7 @@ impl Waiting<'_> {
     }
 }
 
-/// Progress through the frame of an answer.
+/// Progress of reading the frame of a server's answer.
 #[derive(Default)]
 struct Frame {
     at: usize,
@@ -131,7 +131,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Examines the bytes so far, and returns whether the answer is complete.
+    /// Examines the received bytes, and returns whether the answer is complete.
     fn advance(&mut self, buffer: &[u8], limits: &Limits) -> Result<bool, String> {
         loop {
             let rest = &buffer[self.at..];
@@ -192,7 +192,7 @@ impl Frame {
     }
 }
 
-/// Parses a length; `None` for -1, which means that there is no value.
+/// Parses a length in an answer; returns `None` for -1, which means a missing value.
 fn count(text: &[u8], most: usize) -> Result<Option<usize>, String> {
     let number: Option<i64> = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     match number {

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// A connection to a database of the switch.
+/// A connection to the Redis server of the switch.
 pub trait StoreConnection: Send {
     /// Sends some of the bytes within a time, and returns their number.
     ///
@@ -22,9 +22,9 @@ pub trait StoreConnection: Send {
     fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize>;
 }
 
-/// Network that opens connections to a server.
+/// Network that opens connections to the Redis server.
 pub trait Network: Send {
-    /// Opens a new connection to the server.
+    /// Opens a new connection to the Redis server.
     ///
     /// # Errors
     /// If the server does not answer, or not in time.
@@ -34,7 +34,7 @@ pub trait Network: Send {
     fn now(&self) -> Duration;
 }
 
-/// Network of the system's sockets and clock.
+/// Network with the sockets and the clock of the operating system.
 #[derive(Debug)]
 pub(crate) struct System {
     target: Target,
@@ -96,7 +96,8 @@ impl StoreConnection for Socket {
     }
 }
 
-/// Whether a call ended because of its time limit or a signal, so that it can be repeated.
+/// Whether a call ended because of its time limit or a signal, so that the caller can repeat the
+/// call.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

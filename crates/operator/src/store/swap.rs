@@ -13,18 +13,18 @@ use redis::{Value, cmd};
 /// Outcome of a write that happens only under a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swap {
-    /// The server has written the new value.
+    /// The server has written the new value of the field.
     Written,
     /// The field did not have the expected value, so no value was written. Contains the actual
     /// value, or an empty string if the field does not exist.
     Found(String),
 }
 
-/// Reason why a field does not have its new value, or may not have it.
+/// Reason why a field of the database does not have its new value, or may not have this value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct SwapError {
-    /// Error of the database.
+    /// Error that the database reported.
     pub error: StoreError,
     /// Whether the value may have been written, or may still be written.
     pub uncertain: bool,
@@ -34,7 +34,7 @@ pub struct SwapError {
 type Outcome = Result<Option<Swap>, (Trouble, bool)>;
 
 impl Store {
-    /// Sets a field of a hash if it has an expected value.
+    /// Sets a field of a hash in the database if the field has the expected value.
     ///
     /// # Errors
     /// If the server gives no answer, or refuses. The error has a flag whether the value may have

@@ -8,29 +8,29 @@ use std::collections::BTreeMap;
 /// Counters of a queue or priority group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Peak occupancy since the switch's previous poll (bytes).
+    /// Peak occupancy of the group or queue since the switch's previous poll (bytes).
     pub watermark: u64,
-    /// Number of sent bytes; groups do not count them.
+    /// Number of bytes that the queue sent; priority groups do not count sent bytes.
     pub bytes: Option<u64>,
-    /// Number of lost packets.
+    /// Number of packets that the group or queue lost.
     pub dropped: u64,
 }
 
-/// Sample of all counters at one time.
+/// Sample of all watched counters at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Time of the sample (s).
+    /// Time at which the counters were read (s).
     pub seconds: f64,
-    /// Counters of the watched queues and groups.
+    /// Counters of the watched queues and groups, by member.
     pub members: BTreeMap<super::Member, Reading>,
-    /// Watermarks of pools by name (bytes).
+    /// Watermarks of the pools (bytes), by name.
     pub pools: BTreeMap<String, u64>,
 }
 
-/// Reason why the counters have no sample.
+/// Reason why no sample of the counters exists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CountError {
-    /// The database does not answer.
+    /// The counter database does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A value in the database is not a counter.
@@ -38,7 +38,7 @@ pub enum CountError {
     Nonsense(String),
 }
 
-/// Reads the counters that a tuner watches.
+/// Reads all counters that a tuner watches.
 ///
 /// # Errors
 /// If the server gives no answer, the database has no names of queues, or a value is not a number.
@@ -83,9 +83,9 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     Ok(sample)
 }
 
-/// Reads a watermark. It counts since the switch's last poll, or else since the start of
-/// the period, or else since the user's last clear. The switch clears the first
-/// watermark at every poll.
+/// Reads the watermark since the switch's last poll. If this watermark is missing, the function
+/// reads the watermark since the start of the period, or else since the user's last clear. The
+/// switch clears the first watermark at every poll.
 fn watermark(
     store: &mut Store,
     counters: &Fields,
@@ -105,7 +105,7 @@ fn watermark(
     Ok(None)
 }
 
-/// Reads a counter; `None` if it is missing, or if the switch reports it as not available.
+/// Reads a counter; `None` if the counter is missing, or if the switch reports it as not available.
 fn number(fields: &Fields, name: &str, at: &str) -> Result<Option<u64>, CountError> {
     match fields.get(name).map(String::as_str) {
         None | Some("N/A") => Ok(None),

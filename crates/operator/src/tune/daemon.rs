@@ -22,28 +22,28 @@ const BACK: Duration = Duration::from_secs(10);
 pub enum DaemonEvent {
     /// The daemon changed an alpha, or would change it (`applied` is false).
     Change {
-        /// The change: profile, exponents and reason.
+        /// Changed profile, exponents and reason of the change.
         decision: Decision,
-        /// Whether the change was written to the switch.
+        /// Whether the daemon wrote the change to the switch.
         applied: bool,
     },
     /// The daemon has restored the configured alpha of a profile.
     Reverted {
-        /// Name of the reverted profile.
+        /// Name of the profile that the daemon reverted.
         profile: String,
         /// Configured exponent of the profile's alpha.
         to: i8,
     },
     /// Another program has changed a profile, so the daemon no longer changes this profile.
     LeftAlone {
-        /// Name of the profile.
+        /// Name of the profile that another program has changed.
         profile: String,
-        /// Value of `dynamic_th` in the database.
+        /// Value of `dynamic_th` that the daemon found in the database.
         found: String,
     },
-    /// A server does not answer, its answer makes no sense, or it refuses a write.
+    /// A database server does not answer, gives a senseless answer, or refuses a write.
     Fault {
-        /// Text of the error message.
+        /// Text of the message about the fault.
         message: String,
         /// Number of consecutive faults so far.
         in_a_row: u32,
@@ -74,7 +74,7 @@ pub struct Daemon {
     /// Current journal, which may not be stored yet. The journal lists the profiles that were
     /// changed, and the profiles that a write without an answer may have changed.
     journal: Option<Journal>,
-    /// Whether the journal is certainly stored.
+    /// Whether the journal is certainly stored on disk.
     is_finished: bool,
     faults: Faults,
     /// Values of each profile that may have been written, because the write had no answer.
@@ -84,9 +84,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Creates a daemon, which writes to the switch if it has a keeper. Before the first change,
-    /// the keeper stores the configured values, so that the values outlive the process. Run
-    /// [`recover`](super::recover) before, because a journal may already be stored.
+    /// Creates a daemon that tunes alphas. The daemon writes to the switch only if it has a keeper
+    /// of the journal. Before the first change, the keeper stores the configured values, so that
+    /// the values outlive the process. Run [`recover`](super::recover) before, because a journal
+    /// may already be stored.
     ///
     /// # Errors
     /// If no profile can be tuned.
@@ -101,7 +102,7 @@ impl Daemon {
         Ok(Self { store, tuner, keeper, journal: None, is_finished: false, faults, uncertain, said })
     }
 
-    /// Tuner that decides the changes.
+    /// Tuner that decides the changes of alphas.
     #[must_use]
     pub const fn tuner(&self) -> &Tuner {
         &self.tuner
@@ -113,19 +114,19 @@ impl Daemon {
         self.faults.in_a_row() >= self.tuner.settings().faults_max
     }
 
-    /// Whether no profile is left to revert. This holds if no profile was changed. It also holds if
-    /// all profiles were read back as configured and the journal was removed.
+    /// Whether no profile is left to revert: either no profile was changed, or all profiles were
+    /// read back as configured and the journal was removed.
     #[must_use]
     pub const fn is_restored(&self) -> bool {
         self.journal.is_none()
     }
 
-    /// Sets a flag of the caller; once it is true, every wait for an answer ends.
+    /// Sets a flag of the caller; once the flag is true, every wait for the database's answer ends.
     pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.store.interrupt_by(flag);
     }
 
-    /// Runs one tuning interval, `seconds` after the start.
+    /// Runs one tuning interval, `seconds` after the start of the daemon.
     pub fn step(&mut self, seconds: f64) -> Vec<DaemonEvent> {
         let session = self.store.limits().session;
         self.store.answer_within(Some(session));

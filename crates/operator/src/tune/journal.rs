@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Name of the file format in a journal.
+/// Name of the file format, which every journal contains.
 const FORMAT: &str = "bufferlab-tune";
 const VERSION: u32 = 2;
 /// Name of the journal of all switches in earlier versions.
@@ -32,11 +32,11 @@ pub struct Entry {
 /// The switch to which a journal belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Address of the server, without a password.
+    /// Address of the switch's Redis server, without a password.
     pub address: String,
-    /// Name of the database.
+    /// Name of the database with the profiles.
     pub database: String,
-    /// Number of the database.
+    /// Number of the database in the Redis server.
     pub number: u8,
     /// Identity of the switch from its DEVICE_METADATA, because the address may belong to
     /// another switch later.
@@ -44,7 +44,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Identifies the switch whose databases the store contains.
+    /// Reads the identity of the switch whose databases the Redis server has.
     ///
     /// # Errors
     /// If the server gives no answer.
@@ -67,16 +67,16 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// Content of a journal.
+/// Content of a tuner's journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     format: String,
     version: u32,
-    /// Switch that the journal belongs to.
+    /// Switch whose profiles the journal lists.
     pub owner: Owner,
     /// Number of the process that wrote the journal.
     pub process: u32,
-    /// Changed profiles by name.
+    /// Profiles that the tuner changed, by name.
     pub profiles: BTreeMap<String, Entry>,
 }
 
@@ -88,7 +88,7 @@ impl Journal {
         Self { format: FORMAT.to_owned(), version: VERSION, owner, process, profiles: BTreeMap::new() }
     }
 
-    /// Parses the content of a journal.
+    /// Parses the bytes of a journal file.
     ///
     /// # Errors
     /// If the bytes are not a journal of this version.
@@ -128,7 +128,7 @@ pub trait Keeper: Debug + Send {
     /// The journal cannot be removed.
     fn remove(&mut self) -> io::Result<()>;
 
-    /// Name of the journal in messages.
+    /// Name of the journal in messages to the operator.
     fn name(&self) -> String;
 }
 
@@ -141,8 +141,9 @@ pub struct JournalFile {
 
 impl JournalFile {
     /// Default name of a switch's journal, different for every switch. Earlier versions had one
-    /// name for all switches. Such a file may have the configured values of this switch. So its
-    /// name comes first, and [`recover`](super::recover) refuses the file.
+    /// name for all switches. A file with the old name and an old format may have the configured
+    /// values of this switch. If such a file exists, the method returns the old name, and
+    /// [`recover`](super::recover) refuses the file.
     #[must_use]
     pub fn default_path(store: &Store) -> PathBuf {
         if fs::read(EARLIER).is_ok_and(|bytes| Journal::parse(&bytes).is_err()) {

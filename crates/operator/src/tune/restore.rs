@@ -79,8 +79,8 @@ fn attempt(
 /// are from this tuner.
 ///
 /// # Errors
-/// If the journal is invalid or of another switch, or if the database does not answer. The journal
-/// then stays in the storage, and the caller must not tune.
+/// If the journal is invalid or of another switch, or if the database does not answer. After an
+/// error, the journal stays in the storage, and the caller must not tune.
 pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<DaemonEvent>, OperatorError> {
     let name = keeper.name();
     let wrong = |message: String| {

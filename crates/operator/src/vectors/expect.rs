@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 /// Exponents of alpha that SONiC's chips accept.
 const EXPONENTS: std::ops::RangeInclusive<i8> = -7..=7;
 
-/// An expectation with its answer.
+/// A testers' expectation with the prediction of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Expectation {
-    /// Number of the line in the file.
+    /// Number of the expectation's line in the qualification file.
     pub line: usize,
     /// Topology, speed and cable, test, and name of the value.
     pub path: String,
@@ -24,11 +24,11 @@ pub struct Expectation {
     pub expected: u64,
     /// Value of the model; absent if the model has none.
     pub predicted: Option<u64>,
-    /// Difference that the test allows (packets).
+    /// Difference between prediction and expectation that the test allows (packets).
     pub margin: u64,
     /// Whether the model meets the expectation.
     pub met: bool,
-    /// Term that explains a difference, or the reason why there is no prediction.
+    /// Term that explains a difference, or the reason why no prediction exists.
     pub why: String,
 }
 
@@ -99,14 +99,14 @@ fn speed_and_cable(group: &GroupVector) -> String {
 struct Rule<'a> {
     vectors: &'a Vectors,
     group: &'a GroupVector,
-    /// Shared memory of a slice (packets).
+    /// Shared memory of one slice (packets).
     shared: f64,
     /// Other sums that testers may have used as shared memory (packets), each with its name.
     others: Vec<(String, f64)>,
     exponent: Option<i8>,
     minimum: f64,
     headroom: u64,
-    /// Cells (or bytes) of one packet.
+    /// Number of cells (or bytes) that one packet takes.
     per_packet: f64,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// Pause point of a lone group with this alpha and shared memory.
+    /// Pause point of a lone group with alpha `2^exponent` and the shared memory `shared`.
     fn pause(&self, exponent: i8, shared: f64) -> f64 {
         let alpha = 2f64.powi(i32::from(exponent));
         self.minimum + alpha * shared / (1.0 + alpha)
@@ -238,7 +238,7 @@ impl<'a> Rule<'a> {
         })
     }
 
-    /// Names the term that explains another pause point.
+    /// Names the term that explains why testers expect another pause point.
     fn why_pause(&self, expected: u64) -> String {
         let near = |point: f64| (point - expected as f64).abs() <= MARGIN as f64;
         let Some(own) = self.exponent else { return "the profile has a static limit".to_owned() };
@@ -294,7 +294,8 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Formats the expectations as text: those that differ with their terms, then a count.
+/// Formats each expectation with the model's prediction, in the order of the file, and then a
+/// count. Unmet expectations have the term that explains the difference.
 #[must_use]
 pub fn expectations_text(found: &[Expectation]) -> String {
     let mut text = String::new();

@@ -5,14 +5,14 @@ use crate::OperatorError;
 use bufferlab_units::printable;
 use std::collections::BTreeMap;
 
-/// Size of the largest qualification file (bytes); the public ones have up to 0.5 MB.
+/// Size of the largest qualification file (bytes); public qualification files have up to 0.5 MB.
 const BYTES_MAX: usize = 8 << 20;
-/// Depth of the deepest map.
+/// Depth of the most deeply nested map that the reader accepts.
 const DEPTH_MAX: usize = 16;
-/// Number of values that aliases may expand to.
+/// Largest number of values to which aliases may expand.
 const NODES_MAX: usize = 500_000;
 
-/// A value with the number of its line.
+/// A value of a qualification file, with the number of its line.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) line: usize,
@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Node {
-    /// Entries of a map; none for a text.
+    /// Entries of a map; an empty list for a text.
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match &self.value {
             Value::Map(entries) => entries,

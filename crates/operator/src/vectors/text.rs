@@ -1,4 +1,4 @@
-//! Formats vectors as a table.
+//! Formats test vectors as a table.
 
 use super::{Point, Vectors};
 use std::fmt::Write as _;

@@ -23,7 +23,7 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Writer of a YAML map.
+/// Writes a map as YAML.
 struct Writer {
     text: String,
 }

@@ -1,5 +1,5 @@
-//! Protects the scenario file of an earlier what-if. Only an equal file may replace it, unless
-//! the user demands it.
+//! Protects the scenario file of an earlier what-if analysis. Only an equal file may replace this
+//! file, unless the user demands the replacement.
 
 use crate::OperatorError;
 use bufferlab_results::{Content, describe_differences, write_sealed};
@@ -11,8 +11,8 @@ use std::path::Path;
 /// Name of the scenario file in the folder of results.
 pub const SCENARIO_NAME: &str = "what-if.toml";
 
-/// Refuses to replace a different scenario file in `folder`, because its runs are in the folder,
-/// and a user may have edited it.
+/// Refuses to replace a different scenario file in `folder`. The folder has runs of the old
+/// scenario, and a user may have edited the file.
 ///
 /// # Errors
 /// If the folder has a different scenario and `replace` is `false`. The message names the
@@ -48,8 +48,8 @@ pub fn write_scenario(folder: &Path, scenario: &str) -> Result<(), OperatorError
         .map_err(|error| OperatorError::new(error.to_string(), error.hint()))
 }
 
-/// Lists the differences between two scenarios. The result is `None` if there are none, or if the
-/// old scenario does not load.
+/// Lists the differences between two scenarios. The result is `None` if the scenarios are equal, or
+/// if the old scenario does not load.
 fn differences(path: &Path, old: &str, new: &str) -> Option<String> {
     let content = |text: &str| {
         let loaded = load_text(path, text, &[]).ok()?;

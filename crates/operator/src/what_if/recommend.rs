@@ -14,8 +14,9 @@ pub const NONE: &str = "none";
 pub struct Recommendation {
     /// Sentence that is shown first if the current setting loses lossless packets.
     pub losses_today: Option<String>,
-    /// Label of the recommended choice. It is "today" if no choice is surely better. It is "none"
-    /// if the current setting loses lossless packets and no other choice is sound.
+    /// Label of the recommended setting. The label is "today" if no other setting is surely better.
+    /// The label is "none" if the current setting loses lossless packets and no other setting is
+    /// sound.
     pub choice: String,
     /// Reasons for the recommendation, in sentences.
     pub reasons: Vec<String>,
@@ -23,10 +24,10 @@ pub struct Recommendation {
     pub caveats: Vec<String>,
 }
 
-/// Reasons for recommending a choice.
+/// Reasons for recommending one setting.
 struct Case<'a> {
     choice: &'a Choice,
-    /// Most important outcome that improves with the choice.
+    /// Most important outcome that improves with the setting.
     gain: &'a Judgement,
     /// All outcomes that improve with the choice, in words.
     gains: String,

@@ -115,7 +115,8 @@ fn alpha_is_exact_in_99_of_100_cases_in_which_a_limit_was_reached() {
     assert!(exact * 100 >= cases * 99, "{exact} of {cases}: {counts:?}");
 }
 
-/// Numbers of exact alphas and of cases with random alphas and fillings of a seed.
+/// Returns the number of cases with an exact estimate of alpha, and of all cases. Alphas and orders
+/// of filling are random draws with `seed`.
 fn exact_cases(seed: u64) -> [usize; 2] {
     let mut stream = RandomStream::new(seed, "calibrate", 0);
     let configured = with_alphas(-3, -1);

@@ -1,5 +1,5 @@
-//! Injects failures into a tuner. At the end CONFIG_DB has the configured values, or the journal
-//! has them, and the exit code distinguishes these cases.
+//! Injects failures into a tuner. At the end, either CONFIG_DB or the journal has the configured
+//! values, and the exit code distinguishes these two cases.
 //!
 //! A whole session runs in this process, with a simulated Redis and clock. For every N, the N-th
 //! request fails in every way. Every call of the journal fails in every way, too. A second
@@ -20,7 +20,7 @@ use std::time::Duration;
 const CONFIG: u8 = 4;
 const PROFILES: [(&str, &str); 2] = [("egress_lossy_profile", "1"), ("second_lossy_profile", "0")];
 
-/// Ways in which one request fails.
+/// Ways in which one request to the database fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// The request is lost, and the connection is closed.
@@ -33,7 +33,7 @@ enum Failure {
     CutAnswer,
     /// The request reaches the server this many seconds late, after the client has given up.
     LateRequest(u64),
-    /// The server refuses only one request.
+    /// The server refuses this request, but no later request.
     Error(&'static str),
     /// The server refuses one request and all later requests.
     ErrorsFromNow(&'static str),
@@ -41,9 +41,9 @@ enum Failure {
     Gone,
     /// The server sends no more answers, but accepts connections.
     Silent,
-    /// A signal interrupts the wait for the answer.
+    /// A signal interrupts the wait for the server's answer.
     Interrupt,
-    /// The process is killed before the request.
+    /// The process is killed before it sends the request.
     KilledBefore,
     /// The process is killed after the request was executed.
     KilledAfter,
@@ -70,7 +70,7 @@ const FAILURES: [Failure; 17] = [
     Failure::Error("?\r\n"),
 ];
 
-/// State that server, network and process share.
+/// State that the simulated server, network and process share.
 #[derive(Default)]
 struct World {
     redis: Redis,
@@ -86,7 +86,7 @@ struct World {
     is_over: bool,
     is_killed: bool,
     interrupt: Arc<AtomicBool>,
-    /// Number of calls of the journal so far, and number of the call that fails.
+    /// Number of accesses to the journal until now, and number of the access that fails.
     calls: u32,
     failing_call: Option<u32>,
     journal: Option<Vec<u8>>,
@@ -221,7 +221,7 @@ impl Network for Lines {
     }
 }
 
-/// A journal in memory, whose N-th call fails.
+/// A journal in memory, of which one chosen call fails.
 struct Memory(Shared);
 
 impl std::fmt::Debug for Memory {
@@ -337,7 +337,7 @@ fn configuration(store: &mut Store) -> Result<Config, String> {
     Ok(reader.finish())
 }
 
-/// Whether CONFIG_DB has the configured values.
+/// Whether CONFIG_DB has the configured values of all profiles.
 fn is_configured(world: &World) -> bool {
     PROFILES.iter().all(|(profile, configured)| {
         world.redis.field(CONFIG, &format!("BUFFER_PROFILE|{profile}"), "dynamic_th") == Some(*configured)
@@ -367,7 +367,7 @@ const ROUNDS: u32 = 5;
 fn check(world: &Shared, exit: Exit, what: &str) {
     {
         let mut world = lock(world);
-        // The server now receives the delayed requests.
+        // At the end, the server receives the delayed requests.
         world.is_over = true;
         world.pass(Duration::from_secs(1_000));
         let (is_configured, journal_knows) = (is_configured(&world), journal_knows(&world));
@@ -532,7 +532,7 @@ fn writes_that_are_refused_again_and_again_end_it_although_counters_are_read() {
     assert!(daemon.is_restored() && lock(&world).journal.is_none(), "nothing was changed");
 }
 
-/// A server that refuses `HSET`.
+/// A database server that refuses `HSET`.
 struct Refusing(Shared);
 
 impl Network for Refusing {

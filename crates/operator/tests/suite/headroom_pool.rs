@@ -1,11 +1,11 @@
 //! The headroom-pool probing of sonic-mgmt's framework ends with the size of the pool.
 //!
-//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and
-//! a drop point, each found in four phases, then `persist`. A flow that finds at most `step`
-//! packets of headroom ends the search. The drop point is the first packet beyond the headroom.
-//! So the framework counts one packet per group more than the pool has. The framework's last
-//! phase begins one packet above the lower end of the range. If this end is the point itself, the
-//! result is one packet late.
+//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and a
+//! drop point, each found in four phases, then `persist`. A flow that finds at most `step` packets
+//! of headroom ends the search. The drop point is the first packet beyond the headroom. So the
+//! framework counts one packet per group more than the pool has. The framework's last phase begins
+//! one packet above the lower end of the range. If the lower end is the threshold, the result is
+//! one packet too high.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -21,7 +21,7 @@ const RANGE_ROUNDS: u32 = 50;
 /// Size of the range from which the search continues with single packets (packets).
 const PRECISE: u64 = 100;
 
-/// Outcome of a search for the headroom pool.
+/// Outcome of the framework's search for the headroom pool.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     /// Sum of drop points minus pause points, over the groups that filled the pool.
@@ -32,8 +32,8 @@ enum End {
 
 struct Framework {
     executor: Executor,
-    /// Size of the ingress pool (packets). Upper bounds begin with this size and end at
-    /// three times this size.
+    /// Size of the ingress pool (packets). The upper bound of a search is first this size, and at
+    /// most three times this size.
     pool: u64,
     to: u16,
     step: u64,
@@ -168,7 +168,7 @@ fn a_pool_that_the_flows_cannot_fill_is_left_incomplete() {
 }
 
 /// The test uses the example of a pool that one group fills. The next group pauses with the packet
-/// that reaches its limit, and loses the packet after it.
+/// that reaches the group's limit, and loses the following packet.
 #[test]
 fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     let mut framework = Framework::new(&small(90_112), "trident3", 3, 1);

@@ -1,5 +1,5 @@
-//! Tests of hostile or faulty servers. Every question ends with an error before it uses
-//! much memory or time.
+//! Tests of hostile or faulty servers. Every request to such a server ends with an error before it
+//! uses much memory or time.
 
 use bufferlab_operator::store::{Database, Limits, Store, dumps};
 use std::io::{Read, Write};
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Limits of the answers in these tests: the defaults with less time.
+/// Limits of the server's answers in these tests: the defaults, but with less time.
 const QUICK: Limits =
     Limits { time: Duration::from_millis(400), session: Duration::from_secs(4), ..Limits::DEFAULT };
 
-/// Starts a server that answers `+OK` to the first question of a connection (SELECT). It then runs
-/// `then` until its client disconnects.
+/// Starts a server that answers `+OK` to the first question of a connection (SELECT). The server
+/// then runs `then` until its client disconnects.
 fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -22,7 +22,7 @@ fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + '
         for mut stream in listener.incoming().flatten() {
             let then = Arc::clone(&then);
             std::thread::spawn(move || -> std::io::Result<()> {
-                // If a client stops reading, its question has ended.
+                // If a client stops reading, its request has ended.
                 stream.set_write_timeout(Some(Duration::from_secs(20)))?;
                 question(&mut stream)?;
                 stream.write_all(b"+OK\r\n")?;

@@ -1,10 +1,10 @@
-//! The scenario has the marking and the schedulers of the switch, and names the
-//! parts that it lacks.
+//! The scenario has the marking and the schedulers of the switch, and names settings of the switch
+//! that it lacks.
 
 use crate::support::{model, switch};
 use bufferlab_operator::{Kind, Traffic, WhatIf};
 
-/// Plans a what-if for the small switch with changed QoS.
+/// Plans a what-if analysis for the small switch with changed QoS settings.
 fn plan(edit: impl Fn(String) -> String) -> WhatIf {
     let config = switch(|name, text| if name == "qos.json" { edit(text) } else { text });
     let model = model(&config, "trident3");

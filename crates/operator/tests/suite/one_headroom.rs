@@ -108,7 +108,8 @@ fn check_judges_a_scenario_by_the_same_needs() {
         let all = headroom_answers(&loaded.scenario);
         let expected = [format!("8 lossless queues, {} Mb/s over 5 m: {}", queue.speed_mbps, queue.answer())];
         assert_eq!(all, expected, "{profile:?}");
-        // The simulated switch rounds a headroom up to cells, and some chips double it.
+        // The simulated switch rounds a headroom up to whole cells, and some chips double the
+        // headroom.
         if queue.usable == profile.2 {
             assert_eq!(queue.answer(), answer, "{profile:?}");
         }

@@ -152,8 +152,8 @@ fn groups_stay_filled_where_the_buffer_is_not_drained() {
     assert_eq!(ask(&mut executor, &fill(0, true))["detected"], true);
     let paused = ask(&mut executor, &json!({"op": "paused", "src_port": 0, "pg": 3}));
     assert_eq!(paused, json!({"success": true, "paused": true}));
-    // The second group finds less memory. A lone group gets a third of 12,332 cells, but a group
-    // after the first one gets two ninths.
+    // The second group finds less free memory than the first group. A lone group gets a third of
+    // 12,332 cells, but a group after the first one gets two ninths.
     let second =
         ask(&mut executor, &json!({"op": "send", "src_port": 2, "dst_port": 1, "value": 6_000, "pg": 3}));
     let stored = second["packets"].as_u64().expect("a number");
@@ -207,7 +207,8 @@ fn counters_and_watermarks_are_those_of_the_packets_that_were_sent() {
     let counters = ask(&mut executor, &json!({"op": "counters", "port": 0}))["counters"].clone();
     assert_eq!(counters["stored"][3], stored);
     assert_eq!(counters["group_drops"][3], 20_000 - stored);
-    // The group has paused once, and pauses a second time because it is still paused.
+    // The priority group has paused its sender once, and pauses it again because the sender is
+    // still paused.
     assert_eq!(counters["pauses"], json!([0, 0, 0, 2, 0, 0, 0, 0]));
     let full = bytes(&mut executor, "watermarks", 0);
     assert_eq!(full, bytes(&mut executor, "occupancy", 0));

@@ -11,7 +11,7 @@ use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{Chip, chip};
 use std::path::Path;
 
-/// Tables of the run that a tester reads.
+/// Tables of a qualification run that a tester reads.
 #[derive(Default)]
 struct Readings {
     queues: Vec<QueueRow>,
@@ -47,7 +47,8 @@ fn run(run: &Qualification) -> Readings {
     readings
 }
 
-/// Returns the number of packets that the blocked queue stored, and the number that it lost.
+/// Returns the number of packets that the blocked queue stored, and the number of packets that it
+/// lost.
 fn taken(run: &Qualification, readings: &Readings) -> (u64, u64) {
     let of_queue = |row: &&QueueRow| row.port == run.blocked && row.priority == run.priority;
     let row = readings.queues.iter().find(of_queue).expect("the blocked queue");

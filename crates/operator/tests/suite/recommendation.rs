@@ -1,4 +1,4 @@
-//! A setting is recommended if the numbers support it, and only then.
+//! A setting is recommended exactly if the numbers support this setting.
 
 use crate::support::{model, switch};
 use bufferlab_operator::what_if::{recommend, text};
@@ -111,8 +111,8 @@ fn noise_moves_nothing_and_what_only_looks_better_is_left_open() {
     assert!(recommendation.reasons[0].starts_with("Keep today's setting"), "{recommendation:?}");
 }
 
-/// Builds a comparison in which the plan's choices have these losses of lossless packets. Queries
-/// are a tenth faster with twice the lossless alpha.
+/// Builds a comparison in which the settings of the plan lose the given numbers of lossless
+/// packets. Queries are a tenth faster with twice the lossless alpha.
 fn losing(losses: &[(&str, [f64; SEEDS])]) -> (WhatIf, Comparison) {
     let plan = plan();
     let rows: [MetricValues<'_>; 2] = [

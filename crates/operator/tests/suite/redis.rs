@@ -1,5 +1,5 @@
-//! The part of Redis that SONiC's keys and the commands about them need: hashes, scans
-//! and transactions.
+//! A simulated Redis server with the functions that SONiC's databases need: hashes, scans and
+//! transactions.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ pub(crate) struct Redis {
     writes: BTreeMap<(u8, String), u64>,
 }
 
-/// A connection from the server's point of view.
+/// A connection as the simulated Redis server sees it.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     received: Vec<u8>,
     selected: u8,
     watched: Vec<((u8, String), u64)>,
-    /// Commands of the open transaction.
+    /// Commands of the open Redis transaction.
     queued: Option<Vec<Vec<String>>>,
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Ports of the small switch, and the two ports whose queues are full.
+/// Names of the small switch's ports, and indices of the two ports whose queues are full.
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 const LOADED: [usize; 2] = [0, 2];
 /// Queues with traffic, and the sizes of their packets: whole cells of 256 B.
@@ -29,21 +29,22 @@ const GAP_PS: u64 = 41_000;
 /// QoS of the switch: schedulers and WRED of the queues with traffic.
 struct Qos {
     name: &'static str,
-    /// Kind and weight, by index of [`QUEUES`].
+    /// Kind and weight of each queue's scheduler, by index of [`QUEUES`].
     schedulers: [(&'static str, u64); 4],
     /// WRED of a queue of a port, by index of [`QUEUES`].
     wred: fn(usize, usize) -> Option<Wred>,
     /// Whether every second packet supports no ECN.
     mixed: bool,
-    /// Packets of one overload of a port. The port is idle after it for 1.6 times as long.
+    /// Number of packets in one overload of a port. After an overload, the port is idle for 1.6
+    /// times as long.
     ///
-    /// Without drops a queue grows during the whole overload, so overloads are short. Beside strict
-    /// queues the others need long overloads for many rounds of DWRR.
+    /// Without drops a queue grows during the whole overload, so overloads are short. With strict
+    /// queues at the port, the other queues need long overloads for many rounds of DWRR.
     overload: u64,
 }
 
 impl Qos {
-    /// Duration of an overload of a port, and of the idle time after it.
+    /// Duration of an overload of a port and of the following idle time.
     fn period_ps(&self) -> u64 {
         self.overload * GAP_PS * 26 / 10
     }
@@ -92,7 +93,7 @@ fn ten() -> [Qos; 10] {
     ]
 }
 
-/// The tables of `qos.json`.
+/// Replaces the QoS tables in the text of `qos.json`.
 fn tables(text: &str, qos: &Qos) -> String {
     let mut all: Map<String, Value> = serde_json::from_str(text).expect("the example");
     let (mut schedulers, mut profiles, mut queues) = (Map::new(), Map::new(), Map::new());
@@ -114,8 +115,8 @@ fn tables(text: &str, qos: &Qos) -> String {
             queues.insert(format!("{name}|{queue}"), setting);
         }
     }
-    // Queues without traffic have strict priority, so that they do not share rounds with the tested
-    // queues.
+    // Queues without traffic have strict priority, so that these queues do not share rounds with
+    // the tested queues.
     schedulers.insert("rest".to_owned(), json!({ "type": "STRICT" }));
     for (name, queue) in PORTS.iter().flat_map(|name| [2, 5, 6, 7].map(|queue| (name, queue))) {
         queues.insert(format!("{name}|{queue}"), json!({ "scheduler": "rest" }));
@@ -130,12 +131,12 @@ fn tables(text: &str, qos: &Qos) -> String {
 type Sent = (usize, u64, bool);
 
 trait Device {
-    /// Whether the packet is stored.
+    /// Offers a packet to the switch, and returns whether the switch stores the packet.
     fn arrive(&mut self, now_ps: u64, port: usize, queue: usize, bytes: u64, ecn: bool) -> bool;
     fn depart(&mut self, now_ps: u64, port: usize) -> Option<Sent>;
 }
 
-/// The switch of the scenario that `what-if` writes.
+/// The simulated switch with the scenario that `what-if` writes.
 struct Simulated(Switch<Box<dyn Policy>>);
 
 impl Simulated {
@@ -173,13 +174,13 @@ impl Device for Simulated {
     }
 }
 
-/// SAI's semantics.
+/// A small model of a switch with SAI's semantics.
 struct Sai<'a> {
     qos: &'a Qos,
     /// Sizes and ECN of stored packets, by port and index of [`QUEUES`].
     stored: [[VecDeque<(u64, bool)>; 4]; 4],
     bytes: [[u64; 4]; 4],
-    /// Service of a queue divided by its weight.
+    /// Service that a queue received, divided by the queue's weight.
     virtual_time: [[f64; 4]; 4],
     /// Virtual time at which the last packet of a queue with a weight was sent, by port.
     clock: [f64; 4],
@@ -245,7 +246,7 @@ impl Device for Sai<'_> {
     }
 }
 
-/// Counts of a port by queue; bytes are those sent while the port was overloaded.
+/// Marks, drops and bytes of a port by queue; only bytes sent during overloads count.
 #[derive(Default, Debug)]
 struct Counts {
     marks: [u64; 8],
@@ -253,7 +254,7 @@ struct Counts {
     bytes: [u64; 8],
 }
 
-/// Plays the traffic.
+/// Sends the test's traffic through the switch, and counts marks, drops and bytes.
 fn play(device: &mut dyn Device, qos: &Qos) -> [Counts; 4] {
     let period_ps = qos.period_ps();
     let mut counts: [Counts; 4] = Default::default();
@@ -289,7 +290,7 @@ fn play(device: &mut dyn Device, qos: &Qos) -> [Counts; 4] {
     counts
 }
 
-/// Whether two counts are equal within 1 % of `of`: the packets of a queue, or the bytes of a port.
+/// Whether two counts differ by at most 1 % of `of`, the packets of a queue or the bytes of a port.
 fn equal(a: u64, b: u64, of: u64) -> bool {
     a.abs_diff(b) * 100 <= of
 }

@@ -1,4 +1,4 @@
-//! Generated scenarios load and have the requested content.
+//! Generated scenarios load and have the content that the configuration requests.
 
 use crate::support::{corpus, model, switch};
 use bufferlab_operator::what_if::{CHANGED, TODAY};
@@ -96,7 +96,7 @@ fn traffic_that_does_not_fit_the_switch_is_refused() {
 }
 
 /// Every switch has the port numbers of the configuration, and no cable is longer than the
-/// configured cables of its two ends.
+/// configured cables of the two connected ports.
 #[test]
 fn a_leaf_spine_uses_every_port_of_every_switch() {
     let config = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A simulated server that ends with the test.
+/// A simulated Redis server that ends with the test.
 pub(crate) struct Server {
     address: String,
     child: Option<Child>,
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// Stops the server: it accepts no connections, and existing connections break.
+    /// Stops the server: new connections are refused, and existing connections break.
     pub(crate) fn stop(&mut self) {
         self.gone.store(true, Ordering::SeqCst);
         // A connection wakes the stand-in, so that the stand-in notices the flag.

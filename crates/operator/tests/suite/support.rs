@@ -6,7 +6,7 @@ use bufferlab_sonic::{Config, Reader};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Returns the small switch; `edit` changes each file before it is read.
+/// Returns the configuration of the small switch; `edit` changes each file before it is read.
 pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch");
     let mut reader = Reader::default();
@@ -22,7 +22,8 @@ pub(crate) fn model(config: &Config, name: &str) -> Model {
     Model::new(config, chip(name).expect("a chip")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the folder of real files. A test without this folder reports that it is skipped.
+/// Returns the folder of real configuration files. A test without this folder reports that it is
+/// skipped.
 pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BUFFERLAB_SONIC_CORPUS").map(PathBuf::from);
     if folder.is_none() {

@@ -16,14 +16,14 @@ use std::path::Path;
 /// Quantities of the table, in the order of its columns.
 const QUANTITIES: [&str; 5] = ["pause", "headroom", "resume", "headroom pool", "lossy drop"];
 
-/// A threshold in an entry of the table.
+/// A threshold in a measured entry: numbers of rule, simulation and measurement.
 struct Threshold {
     entry: &'static Entry,
     quantity: &'static str,
     rule: u64,
     simulated: Option<u64>,
     measured: u64,
-    /// Margin of the testers (packets).
+    /// Difference that the testers allow (packets).
     margin: u64,
 }
 
@@ -168,8 +168,8 @@ fn table(all: &[Vec<Threshold>]) -> String {
     text
 }
 
-/// Formats a row for each number that the rule does not give exactly, with the term
-/// that explains it.
+/// Formats a row for each number that the rule does not give exactly, with the term that explains
+/// the difference.
 fn misses(all: &[Vec<Threshold>]) -> String {
     let mut text = "| chip | topology | port | number | rule | simulated | margin | term |\n\
         |---|---|---|---|--:|--:|--:|---|\n"

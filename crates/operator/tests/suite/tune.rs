@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 const PROFILE: &str = "BUFFER_PROFILE|egress_lossy_profile";
 const CELL: u64 = 256;
-/// Lossy queues of the small switch.
+/// Numbers of the small switch's lossy queues.
 const QUEUES: [u8; 5] = [0, 1, 2, 5, 6];
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 
@@ -115,7 +115,7 @@ impl Loop {
             for queue in QUEUES {
                 let mark = if queue == 0 { held * CELL } else { 0 };
                 let is_congested = queue == 0 && port < ports;
-                // Ten seconds at 100 Gb/s are 125 GB.
+                // A port at 100 Gb/s sends 125 GB in ten seconds.
                 let sent = if is_congested { u64::from(self.interval) * 125_000_000_000 } else { 0 };
                 let lost = if is_congested { self.interval } else { 0 };
                 let key = oid(port, queue);
@@ -144,7 +144,7 @@ impl Loop {
 }
 
 fn absorbs(bench: &mut Bench, ports: usize) -> u64 {
-    // Two senders keep each queue at its limit while its port sends, so that lengths
+    // Two senders keep each queue at its limit while its port sends, so that the lengths of queues
     // follow falling limits.
     for _ in 0..12_000 {
         for port in 0..ports {
@@ -186,7 +186,7 @@ fn alpha_falls_with_congestion_rises_without_it_and_bursts_gain_in_both() {
             reasons.push(decision.reason);
         }
     }
-    // Three queues drain at line rate: 2^3 / 3 is rounded down to a power of two.
+    // With three queues at line rate, the alpha 2^3 / 3 is rounded down to a power of two.
     assert_eq!(all.exponent(), 1);
     assert!(reasons.iter().all(|reason| reason.contains("3 of 20 queues congested")), "{reasons:?}");
     assert!(all.absorbs(3) >= busy);
@@ -203,8 +203,8 @@ fn with_room_below_a_congested_switch_absorbs_more_than_with_its_static_alpha() 
         all.congest(3);
         daemon.step(all.seconds());
     }
-    // The exponent is -1, because 2^1 / 3 rounds down to 2^-1. Three queues with 1/2 leave 2/5 of
-    // the pool instead of 1/7.
+    // The exponent is -1, because 2^1 / 3 rounds down to 2^-1. Three queues with an alpha of 1/2
+    // leave 2/5 of the pool free, instead of 1/7 with the configured alpha.
     assert_eq!(all.exponent(), -1);
     let tuned = all.absorbs(3);
     assert!(tuned as f64 > 1.3 * fixed as f64, "{tuned} and {fixed} cells");

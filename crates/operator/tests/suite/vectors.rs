@@ -1,4 +1,4 @@
-//! The rules of chips and the simulated switch agree packet by packet. Both agree with real chips.
+//! The rules of chips, the simulated switch and real chips agree packet by packet.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};

@@ -69,8 +69,9 @@ impl Window {
         Ok(())
     }
 
-    /// Grows the window. Below the slow-start threshold, the window grows by one segment per
-    /// delivered segment. Above the threshold, it grows by one segment per window (RFC 5681).
+    /// Grows the congestion window. Below the slow-start threshold, the window grows by one segment
+    /// per delivered segment. Above the threshold, the window grows by one segment when a whole
+    /// window was delivered (RFC 5681).
     fn grow(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
         let delivered = f64::from(errors::whole_number("delivered", delivered, u32::MAX.into())? as u32);
         let is_slow_start = self.0.size < self.0.slow_start_threshold;
@@ -148,7 +149,7 @@ impl Ack {
         Err(errors::not_pickled(py, "Ack"))
     }
 
-    /// Arrival time of the ACK (ps).
+    /// Time at which the ACK arrived at the sender (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
         self.now.0
@@ -244,7 +245,7 @@ impl Hop {
         self.0.at.0
     }
 
-    /// Rate of the egress port (bits per second).
+    /// Rate of the egress port that made the report (bits per second).
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.0.rate.0

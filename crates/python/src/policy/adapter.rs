@@ -43,11 +43,11 @@ const POLL_EXPULSION: usize = 7;
 const PAUSE_DEMAND: usize = 8;
 const THRESHOLD: usize = 9;
 
-/// An instance of a policy class in Python.
+/// An instance of a Python class that is a buffer policy.
 pub(super) struct PythonPolicy {
     name: &'static str,
     object: Py<PyAny>,
-    /// Optional methods that the class defines.
+    /// Names of the optional methods that the Python class defines.
     defined: Vec<String>,
     /// Bound method `admit`. All bound methods are looked up once.
     admit: Py<PyAny>,
@@ -125,8 +125,8 @@ impl PythonPolicy {
         })
     }
 
-    /// Calls an optional method if the class defines it and no call has failed.
-    /// Returns the result of `call`.
+    /// Calls an optional method of the policy if the Python class defines the method and no earlier
+    /// call has failed. Returns the result of `call`.
     #[inline]
     fn call<R>(
         &self,

@@ -1,4 +1,4 @@
-//! The conformance suite for policies, as Python calls it.
+//! Runs the conformance suite for policies on Python's behalf.
 
 use super::{find, given};
 use bufferlab_conformance::vectors::VectorFile;

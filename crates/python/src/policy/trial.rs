@@ -45,7 +45,7 @@ pub(crate) fn run_trial<'py>(
                 break;
             }
         }
-        // Half of the packets go to two of the ports, so only the buffers of these two ports
+        // Half of the packets go to two of the ports, so that only the queues of these two ports
         // reach their thresholds.
         let ports = if stream.below(2) == 0 { 2 } else { PORTS as u64 };
         let (size, flow) = (64 + stream.below(1_437) as u32, stream.below(64) as u32);

@@ -23,7 +23,7 @@ pub(crate) struct Verdict(pub(super) core::Verdict);
 
 #[pymethods]
 impl Verdict {
-    /// Verdict that stores the packet.
+    /// Verdict of a policy that stores the packet.
     #[classattr]
     const ADMIT: Self = Self(core::Verdict::Admit(Account::Shared));
     /// Verdict that stores the packet in the headroom of its ingress queue (lossless classes).
@@ -42,7 +42,8 @@ impl Verdict {
         Ok(Self(core::Verdict::Drop(parse_reason(py, reason)?)))
     }
 
-    /// Evicts one stored packet from the "head" or "tail" of `queue`; then `admit` is called again.
+    /// Evicts one stored packet from the "head" or "tail" of `queue`; after the eviction, `admit`
+    /// is called again.
     #[staticmethod]
     #[pyo3(signature = (queue, end = "tail"))]
     fn evict(queue: &Bound<'_, PyAny>, end: &str) -> PyResult<Self> {
@@ -100,7 +101,7 @@ fn refusal_of(verdict: core::Verdict) -> Refusal {
     verdict.refusal().expect("a verdict admits, evicts or refuses")
 }
 
-/// Parses the reason of a drop.
+/// Parses the name of the reason for a drop.
 fn parse_reason(py: Python<'_>, reason: &str) -> PyResult<DropReason> {
     let written = reason.replace('_', "-");
     REASONS.iter().copied().find(|known| known.name() == written).ok_or_else(|| {

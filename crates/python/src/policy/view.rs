@@ -80,8 +80,8 @@ packet_class! {
             self.0.ingress.0
         }
 
-        /// Number of stored packets evicted for this arrival so far.
-        /// After each eviction, the policy decides again.
+        /// Number of stored packets that were evicted to make room for this packet. After each
+        /// eviction, the policy decides again.
         #[getter]
         fn evictions(&self) -> u32 {
             self.0.evictions
@@ -143,7 +143,7 @@ packet_class! {
             self.0.ingress.0
         }
 
-        /// Time at which the packet was admitted (ps).
+        /// Time at which the switch admitted the packet to the buffer (ps).
         #[getter]
         fn enqueued_at_ps(&self) -> u64 {
             self.0.enqueued_at.0
@@ -157,12 +157,12 @@ packet_class! {
     }
 }
 
-/// The shared buffer as policies see it, without reserved buffer of queues and ports.
-/// Readable only during the call of the policy's method that received the object.
+/// The shared buffer as policies see it, without reserved buffer of queues and ports. The object is
+/// readable only during the call of the policy's method that received it.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
-/// Reads a value of the borrowed buffer.
+/// Reads a value of the borrowed shared buffer.
 #[inline]
 fn read<R>(get: impl FnOnce(&core::Buffer) -> R) -> PyResult<R> {
     if LENT.is_set() { Ok(LENT.with(get)) } else { Err(nothing_lent()) }
@@ -278,7 +278,7 @@ impl Buffer {
     }
 
     /// The longest egress queue and its length (bytes). If several queues are equally long, the
-    /// first of these queues.
+    /// first of these queues is returned.
     fn longest_queue(&self) -> PyResult<(u16, u64)> {
         read(|buffer| {
             let lengths = buffer.queue_ids().map(|queue| (queue.0, buffer.shared_queue_bytes(queue)));
@@ -294,8 +294,8 @@ impl Buffer {
     }
 }
 
-/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places.
-/// So verdicts are equal on every platform.
+/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places. So a
+/// policy's verdicts are equal on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);

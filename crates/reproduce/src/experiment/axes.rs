@@ -95,7 +95,7 @@ fn refuse_date(reader: &Reader<'_>, item: &Item) -> Option<AxisValue> {
     None
 }
 
-/// Formats a value as expressions and tables write it: text without quotes, `0.2`, `8`.
+/// Formats an axis value as expressions and tables write it: text without quotes, `0.2`, `8`.
 pub(super) fn label(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

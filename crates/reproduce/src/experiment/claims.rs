@@ -69,7 +69,7 @@ fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option
     Some(ClaimCheck { id: id?, statement, conditions, not_checkable, note, beside })
 }
 
-/// Reads an entry of a claim's list `beside`.
+/// Reads an alternative reading: an entry of a claim's list `beside`.
 fn beside(mut reader: Reader<'_>) -> Option<Beside> {
     let (reading, effect, percent) = (reader.text("reading"), reader.text("effect"), reader.flag("percent"));
     if let Some(effect) = &effect {
@@ -167,7 +167,7 @@ fn mark(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<
     Some(PaperMark { metric: metric?, variant: variant?, x, y, value: value? })
 }
 
-/// Reads a list of labels of axis values.
+/// Reads a list of labels that name axis values.
 fn labels(reader: &mut Reader<'_>, key: &'static str, axis: usize, known: &Known<'_>) -> Option<Vec<String>> {
     let items = reader.values(key);
     if !reader.has(key) {

@@ -10,9 +10,9 @@ use bufferlab_experiment::format::{GOODPUT, PROBE, QUEUES, STATISTIC};
 use bufferlab_report::Metric as SummaryMetric;
 use std::collections::BTreeMap;
 
-/// Metrics that an experiment names.
+/// Metrics that an experiment declares under short names.
 pub(super) struct Named {
-    /// All declared names, including names of invalid metrics.
+    /// All declared names of metrics, including names of invalid metrics.
     pub(super) names: Vec<String>,
     pub(super) metrics: BTreeMap<String, Metric>,
 }

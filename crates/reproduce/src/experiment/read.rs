@@ -40,7 +40,7 @@ fn read_experiment(mut root: Reader<'_>, id: &str) -> Option<Experiment> {
     Some(Experiment { id: id.to_owned(), title: title?, figure: figure?, about: about?, content: content? })
 }
 
-/// Reads an analytical figure; it allows no other keys in the file.
+/// Reads an analytical figure; the file of such a figure may have no other keys.
 fn analytical(root: &mut Reader<'_>) -> Option<&'static Entry> {
     for key in ROOT.keys.iter().map(|key| key.name) {
         if root.has(key) && !["title", "figure", "about", "theory"].contains(&key) {
@@ -51,8 +51,8 @@ fn analytical(root: &mut Reader<'_>) -> Option<&'static Entry> {
     root.word("theory").and_then(find)
 }
 
-/// Names that the rest of an experiment's file may use. The reader does not report references to
-/// parts that it could not read.
+/// Names that the rest of an experiment's file may use. Parts that the reader could not read are
+/// unknown, so references to them are not reported.
 pub(super) struct Known<'a> {
     pub(super) axes: &'a [Axis],
     /// Whether the reader could read all axes of the experiment.
@@ -63,7 +63,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Reports the name of an unknown variant.
+    /// Reports a mistake if `name` is no variant of the experiment.
     pub(super) fn check_variant(&self, reader: &Reader<'_>, key: &str, origin: Origin, name: &str) {
         let names: Vec<_> = self.variants.iter().map(|variant| variant.name.as_str()).collect();
         if self.variants_complete {
@@ -71,7 +71,7 @@ impl Known<'_> {
         }
     }
 
-    /// Reports the name of an unknown metric.
+    /// Reports a mistake if `name` is no metric of the experiment.
     pub(super) fn check_metric(&self, reader: &Reader<'_>, key: &str, name: &str) {
         let names: Vec<_> = self.metrics.iter().map(String::as_str).collect();
         check_name(reader, key, reader.place(key), ("metric", name), &names);
@@ -90,7 +90,7 @@ impl Known<'_> {
     }
 }
 
-/// Reports a name that is not among `names`.
+/// Reports a mistake if a name is not in the list `names`.
 fn check_name(reader: &Reader<'_>, key: &str, origin: Origin, (kind, name): (&str, &str), names: &[&str]) {
     if names.contains(&name) {
         return;

@@ -1,4 +1,4 @@
-//! Formats the ledger as Markdown and CSV.
+//! Formats the ledger of verdicts as Markdown and CSV.
 
 use super::{Claim, Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
@@ -61,7 +61,7 @@ impl Ledger {
     }
 }
 
-/// Returns the cells of a row of [`Ledger::paper_csv`].
+/// Returns the cells of one statement's row in [`Ledger::paper_csv`].
 fn short(row: &LedgerRow) -> [String; 8] {
     let claim = &row.claim;
     let (here, evidence) = match row.evidence() {
@@ -89,7 +89,7 @@ fn short(row: &LedgerRow) -> [String; 8] {
     ]
 }
 
-/// Describes a reason with its owner and the run that shows it.
+/// Describes why a statement does not hold: owner of the reason, reason, and the run that shows it.
 fn because(reason: &Reason) -> String {
     format!("{}: {} ({})", reason.owner, reason.why, reason.run)
 }
@@ -151,12 +151,12 @@ fn real(record: &RealRecord) -> String {
     )
 }
 
-/// Describes the result of recorded runs.
+/// Describes the measured result of recorded runs, with a note if the record has a note.
 fn measured(run: &Record) -> String {
     if run.note.is_empty() { run.measured.clone() } else { format!("{} {}", run.measured, run.note) }
 }
 
-/// Describes the runs of a record.
+/// Describes which runs a record comes from: experiment, scale, profile, seeds, date and commit.
 fn place(run: &Record) -> String {
     let seeds = seeds(run);
     format!(
@@ -165,7 +165,7 @@ fn place(run: &Record) -> String {
     )
 }
 
-/// Phrase for the number of seeds of every point, such as "5 seeds".
+/// Phrase for the number of seeds in a record, such as "5 seeds".
 fn seeds(run: &Record) -> String {
     if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) }
 }

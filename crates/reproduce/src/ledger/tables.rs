@@ -8,7 +8,7 @@ use std::path::Path;
 const COSTS: &str = include_str!("../../../../claims/costs.csv");
 const ESTIMATES: &str = include_str!("../../../../claims/cost-estimates.csv");
 
-/// Cost of an experiment when it was recorded.
+/// Cost of an experiment's runs when their verdicts were recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// Name of the experiment, such as `abm/fig6`.
@@ -21,11 +21,11 @@ pub struct Cost {
     pub runs: u64,
     /// Packet-hops of all runs: packets that crossed a link.
     pub packet_hops: u64,
-    /// CPU time of all runs (s).
+    /// CPU time of all runs of the experiment (s).
     pub cpu_seconds: f64,
     /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date of the record as year, month, day.
+    /// Date of the recorded cost: year, month, day.
     pub date: String,
 }
 
@@ -57,7 +57,7 @@ pub fn costs_csv(costs: &[Cost]) -> Result<String, ReproduceError> {
 /// A statement of a paper, from the table of claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Number of the statement: paper, place, count.
+    /// Number of the statement: names of paper and figure, and a count.
     pub id: String,
     /// Name of the paper that makes the statement.
     pub paper: String,
@@ -65,15 +65,15 @@ pub struct Claim {
     pub figure_table_section: String,
     /// Conditions under which the paper makes the statement.
     pub scenario: String,
-    /// Scheme of the statement and the baseline that it is compared with.
+    /// Scheme that the statement is about, and the baseline for the comparison.
     pub scheme_and_baseline: String,
-    /// Metric that the statement is about.
+    /// Metric that the paper's statement is about.
     pub metric: String,
-    /// Result that the paper states.
+    /// Result of the metric that the paper states.
     pub paper_value: String,
     /// Kind of evidence in the paper: analytical, simulated, measured, or an ordering.
     pub kind: String,
-    /// Criterion for accepting the statement.
+    /// Criterion by which the statement is accepted.
     pub pass_criterion: String,
     /// Cost of checking the statement: minutes, hours, hardware.
     pub check_cost: String,
@@ -126,11 +126,11 @@ impl Claim {
 pub struct TestEvidence {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict that the test asserts.
+    /// Verdict on the statement that the test asserts.
     pub verdict: Verdict,
-    /// Measured result as text; empty if the name of the test gives it.
+    /// Measured result of the test, as text; empty if the name of the test states the result.
     pub measured: String,
-    /// File and name of the test.
+    /// File and name of the test that checks the statement.
     pub test: String,
 }
 
@@ -141,9 +141,9 @@ pub struct Record {
     pub id: String,
     /// Verdict on the statement that the runs give.
     pub verdict: Verdict,
-    /// Measured result as text.
+    /// Effect that the runs measured, as text.
     pub measured: String,
-    /// Number of seeds per point of the plan.
+    /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
     /// Scale of the runs: quick or paper.
     pub scale: String,
@@ -151,11 +151,11 @@ pub struct Record {
     pub profile: String,
     /// Name of the experiment, such as `abm/fig6`.
     pub experiment: String,
-    /// Remark that readers need beside the verdict.
+    /// Remark that pages print beside the verdict.
     pub note: String,
     /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date of the record as year, month, day.
+    /// Date of the recorded verdict: year, month, day.
     pub date: String,
     /// Fingerprint of experiment, scenarios and engine; empty in records of earlier versions.
     pub fingerprint: String,
@@ -182,7 +182,7 @@ impl Record {
 }
 
 impl Cost {
-    /// Key of a cost: experiment, scale and profile.
+    /// Identity of a recorded cost: experiment, scale and profile.
     #[must_use]
     pub fn key(&self) -> (&str, &str, &str) {
         (&self.experiment, &self.scale, &self.profile)

@@ -4,7 +4,7 @@ use super::{Metric, PAUSE_FRAMES, Statistic};
 use crate::{Quantity, QueueCount, Take, Tally};
 
 impl Metric {
-    /// Label of a chart's axis: the metric's quantity with its unit, such as `mean FCT (ms)`.
+    /// Label of a chart's axis: the quantity of the metric with the unit, such as `mean FCT (ms)`.
     #[must_use]
     pub fn axis_label(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Statements about a figure that tests check.
+//! Statements about a figure that tests check instead of runs.
 
 use crate::figures::{places, statements};
 use crate::{Experiment, Ledger};

@@ -1,9 +1,10 @@
-//! Findings of an experiment: its verdicts as sentences.
+//! Findings of an experiment: the verdicts on statements as sentences.
 
 use crate::{Judged, Standing};
 use bufferlab_report::{Sentence, SentenceKind};
 
-/// Largest number of statements that a finding quotes in full; it only counts further ones.
+/// Largest number of statements that a finding quotes in full; a finding only counts the other
+/// statements.
 const QUOTED: usize = 3;
 
 /// Describes how many statements hold, fail or are undecided in an experiment's runs. The result is

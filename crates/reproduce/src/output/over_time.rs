@@ -1,4 +1,4 @@
-//! Charts of an experiment's quantities over time, and the points of these charts as CSV.
+//! Charts of an experiment's quantities over time, and the plotted points as CSV.
 
 use crate::{CourseLine, Results, Runs};
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};

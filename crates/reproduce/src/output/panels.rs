@@ -1,4 +1,4 @@
-//! Charts of an experiment's values over its axes.
+//! Charts of an experiment's metrics over its axes.
 
 use crate::mark::{marks, placed};
 use crate::{Axis, Estimates};

@@ -48,8 +48,8 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The measured results of tests, by claim, from the tables in `claims/findings`. If two tables
-/// have one claim, the last table by name counts.
+/// The measured results of tests, by claim, from the tables in `claims/findings`. If a claim is in
+/// two tables, the last table by name counts.
 fn findings() -> BTreeMap<String, String> {
     let folder = fs::read_dir(root().join("claims/findings")).expect("the tables are there");
     let mut tables: Vec<_> = folder.map(|entry| entry.expect("readable").path()).collect();
@@ -84,8 +84,8 @@ impl Evidence {
     }
 }
 
-/// Collects the tests that declare the statement that they check.
-/// A test has the comment `/// Claim: ID, ID (REFUTED as printed)`, or is an entry of `claims!`.
+/// Collects the tests that declare which statement of a paper they check. A test has the comment
+/// `/// Claim: ID, ID (REFUTED as printed)`, or is an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
     for folder in ["crates", "dev"] {
@@ -93,9 +93,9 @@ fn tests_of_statements() -> Vec<TestEvidence> {
             sources(&entry.expect("readable").path().join("tests"), &mut files);
         }
     }
-    // The command `reproduce` runs these tests, too.
+    // The command `bufferlab reproduce` runs the tests in this folder, too.
     sources(&root.join("crates/theory/src/statements"), &mut files);
-    // Sort by crate, whichever folder has it: the evidence of a row is in this order.
+    // Sort by the name of the crate, in any folder, because the evidence of a row is in this order.
     files.sort_by_key(|file| file.iter().skip(root.iter().count() + 1).collect::<PathBuf>());
     let (found, known) = (findings(), ledger());
     let known: BTreeSet<&str> = known.rows.iter().map(|row| row.claim.id.as_str()).collect();
@@ -337,8 +337,8 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
     assert!(named > 150, "{named} figures named");
 }
 
-/// The charts of `docs/evidence/paper-scale` match the values beside them, as the current code
-/// draws them with the paper's marks.
+/// Each chart of `docs/evidence/paper-scale` equals the chart that the current code draws from the
+/// recorded values and the paper's marks.
 #[test]
 fn the_charts_of_the_papers_scale_are_todays() {
     let (registry, mut checks) = (registry(), Vec::new());
@@ -361,7 +361,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
         }
         let files = fs::read_dir(&folder).expect("readable").count();
         assert_eq!(files, panels.len() + 1, "{}: charts and values, and nothing else", folder.display());
-        // The page must show all charts.
+        // The page about paper scale must show all charts of the folder.
         let is_image =
             |line: &&str| line.starts_with("![") && line.contains(&format!("](paper-scale/{name}/"));
         let first = text.lines().position(|line| is_image(&line)).expect("the page shows them");
@@ -373,9 +373,9 @@ fn the_charts_of_the_papers_scale_are_todays() {
     assert_all(checks);
 }
 
-/// A record belongs to an experiment that judges its statement. The record is VOID if the
-/// fingerprint of experiment, scenarios and engine has changed. `cargo xtask generate reproduce`
-/// marks such records.
+/// Each recorded verdict belongs to an experiment that judges the statement. The record is VOID if
+/// the fingerprint of experiment, scenarios and engine has changed. `cargo xtask generate
+/// reproduce` marks such records.
 #[test]
 fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
     let records = void_changed(&ledger(), &registry())
@@ -388,8 +388,8 @@ fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
     assert_all([check_file("claims/verdicts.csv", &wanted)]);
 }
 
-/// Five settings, each broken on purpose, void the records that depend on them. A record without
-/// its experiment is an orphan.
+/// Each of five settings, broken on purpose, voids the records that depend on this setting. A
+/// record without its experiment is an orphan.
 #[test]
 fn a_broken_setting_voids_its_records_and_an_orphan_is_refused() {
     let ledger = ledger();

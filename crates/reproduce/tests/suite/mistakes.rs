@@ -1,5 +1,5 @@
-//! Typical mistakes in experiments, and the error messages for them. Every file of cases in
-//! `mistakes/` has a snapshot.
+//! Typical mistakes in experiment files, and the error messages for these mistakes. Every file of
+//! cases in `mistakes/` has a snapshot.
 
 use bufferlab_document::{LoadError, Problem};
 use bufferlab_reproduce::{Experiment, Plan, Registry, ReproduceError, ScaleName};

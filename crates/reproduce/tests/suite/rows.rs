@@ -1,4 +1,4 @@
-//! Single statements as targets of a command.
+//! Single statements of papers as targets of the command `reproduce`.
 
 use bufferlab_core::Profile;
 use bufferlab_reproduce::{

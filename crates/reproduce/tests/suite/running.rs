@@ -131,7 +131,8 @@ fn registry(folder: &Path) -> Registry {
     let paper = folder.join("experiments/test");
     fs::create_dir_all(&paper).expect("writable");
     fs::write(paper.join("star.toml"), STAR).expect("writable");
-    // The scenario file is beside the experiment; the registry must not load it as an experiment.
+    // The scenario file is beside the experiment; the registry must not load the scenario as an
+    // experiment.
     fs::create_dir_all(folder.join("registry/test")).expect("writable");
     fs::write(
         folder.join("registry/test/star.toml"),
@@ -177,8 +178,8 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
 }
 
-/// The runs of one statement give the verdict that all runs of its figure give, and the figure
-/// reuses them.
+/// The runs of one statement give the same verdict as all runs of its figure, and a later command
+/// for the figure reuses these runs.
 #[test]
 fn a_statement_alone_is_judged_as_in_its_figure() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -229,7 +230,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     assert!(kept.contains("2026-01-02"), "{kept}");
     let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
     assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
-    // A second command runs nothing: it shows and keeps known verdicts with their date.
+    // A second command runs no simulation: it shows and keeps known verdicts with their dates.
     let again = conclude(
         &registry,
         &[],
@@ -244,14 +245,15 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
         "{index}"
     );
     assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
-    // A verdict that a user removed from the table does not return from a folder that still has it.
+    // A verdict that a user removed from the table does not return from a folder that still has
+    // this verdict.
     let fewer = kept.replacen(&format!("{}\n", kept.lines().nth(1).expect("a row")), "", 1);
     fs::write(&table, &fewer).expect("writable");
     conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_to_string(&table).expect("recorded"), fewer);
     fs::write(&table, &kept).expect("writable");
-    // If a table has verdicts of another study, these verdicts stay and no costs of
-    // that study are added.
+    // If a table has verdicts of another study, these verdicts stay, but the command adds no costs
+    // of that study.
     let foreign = kept.lines().nth(1).expect("a row").replacen("right", "foreign", 1);
     let shared = folder.path().join("shared/verdicts.csv");
     fs::create_dir_all(folder.path().join("shared")).expect("writable");

@@ -5,7 +5,7 @@ use crate::place::printable;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The reason why a dump has no readings.
+/// The reason why a dump of COUNTERS_DB has no readings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CounterError(String);
@@ -13,7 +13,7 @@ pub struct CounterError(String);
 const GROUP: &str = "SAI_INGRESS_PRIORITY_GROUP_STAT_";
 const QUEUE: &str = "SAI_QUEUE_STAT_";
 
-/// The fields of all keys of a dump.
+/// A dump of COUNTERS_DB: fields by key.
 struct Dump(Map<String, Value>);
 
 impl Dump {
@@ -41,16 +41,16 @@ impl Dump {
         Ok(None)
     }
 
-    /// Names and objects of a map such as `COUNTERS_PG_NAME_MAP`.
+    /// Returns the pairs of name and object in a map such as `COUNTERS_PG_NAME_MAP`.
     fn objects(&self, map: &str) -> BTreeMap<&str, &str> {
         let fields = self.fields(map).into_iter().flatten();
         fields.filter_map(|(name, oid)| Some((name.as_str(), oid.as_str()?))).collect()
     }
 }
 
-/// Reads the dumps of one switch in the order of time. A group or queue reaches its limit in the
-/// interval before a dump if its counter of pauses or losses has risen since the dump before it, or
-/// is above 0 in the first dump.
+/// Reads the dumps of one switch in the order of time. If the counter of pauses or losses rises
+/// between two dumps, the group or queue reached its limit in this interval. A counter above 0 in
+/// the first dump has this meaning, too.
 ///
 /// # Errors
 /// If a dump is not JSON, names no group or queue, or has a counter that is not a number.

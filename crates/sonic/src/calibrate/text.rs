@@ -1,9 +1,9 @@
-//! A calibration as text.
+//! Formats the estimates of a calibration as text.
 
 use super::{Calibration, Interval, ProfileEstimate};
 use std::fmt::Write as _;
 
-/// The estimates for people.
+/// Formats the estimates of a calibration as text for people.
 #[must_use]
 pub fn text(found: &Calibration) -> String {
     let mut text = String::new();

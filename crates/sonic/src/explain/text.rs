@@ -5,7 +5,7 @@ use super::{Explanation, Limit, PortKind, Way};
 use bufferlab_units::quantity::format_size;
 use std::fmt::Write as _;
 
-/// Width of the memory's picture (characters).
+/// Width of the bar that shows the parts of the memory (characters).
 const WIDTH: u64 = 60;
 
 /// Formats the explanation of a configuration as text.
@@ -150,7 +150,7 @@ fn limit_line(limit: &Limit) -> String {
     }
 }
 
-/// Formats numbers with ranges: `0-2,5`.
+/// Formats numbers as a list with ranges: `0-2,5`.
 fn list(numbers: &[u8]) -> String {
     let mut parts: Vec<(u8, u8)> = Vec::new();
     for number in numbers {

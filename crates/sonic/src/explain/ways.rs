@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 /// A limit that a packet may reach on its way through a port.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Name of the limit in tables.
+    /// Name of the limit in tables of explanations.
     pub name: String,
-    /// Name of the limit's profile.
+    /// Name of the buffer profile that sets the limit.
     pub profile: String,
     /// Alpha of the limit as a fraction, or the bytes of a static limit.
     pub alpha: String,
@@ -22,7 +22,7 @@ pub struct Limit {
     /// Threshold of the limit with the reserve, for an empty, half full and full pool (bytes).
     /// The value is absent if the pool has no size.
     pub thresholds: Option<[u64; 3]>,
-    /// Occupancy that a lone queue reaches (bytes).
+    /// Occupancy that a queue reaches if it alone fills the pool (bytes).
     pub alone: Option<u64>,
     /// Action of the switch on a packet at the limit.
     pub then: &'static str,
@@ -50,14 +50,14 @@ pub struct Headroom {
     pub margin_bytes: i64,
     /// Length of cable that the margin covers (metres).
     pub margin_metres: f64,
-    /// Whether the headroom is enough, in one sentence.
+    /// Answer whether the headroom is enough, in one sentence.
     pub answer: String,
 }
 
 /// Marking in a queue on the way of a packet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wred {
-    /// Name of the marking profile.
+    /// Name of the queue's marking profile.
     pub profile: String,
     /// ECN mode of the marking profile, such as `ecn_all`.
     pub ecn: String,
@@ -78,13 +78,13 @@ pub struct Way {
     pub queue: Option<u8>,
     /// Whether the priority group has PFC.
     pub pfc: bool,
-    /// Limits on the way, in the order in which a packet meets them.
+    /// Limits that a packet of the class may reach, in the order in which it meets them.
     pub limits: Vec<Limit>,
     /// Headroom of the priority group, if the group is lossless.
     pub headroom: Option<Headroom>,
     /// Distance of the priority group's resume point below its pause point (bytes).
     pub resume_below: Option<u64>,
-    /// Marking in the queue.
+    /// Marking in the egress queue of the class.
     pub wred: Option<Wred>,
 }
 
@@ -97,7 +97,7 @@ pub struct PortKind {
     pub speed_mbps: Option<u64>,
     /// Length of the ports' cables (metres).
     pub cable_metres: Option<f64>,
-    /// Ways through the switch by traffic class.
+    /// Ways of the traffic classes through the switch.
     pub ways: Vec<Way>,
 }
 
@@ -199,7 +199,7 @@ fn way(
     way
 }
 
-/// Returns the profile of a group, as assigned or as the switch computes it.
+/// Returns the profile of a priority group, as assigned or as the switch computes it.
 fn group_profile(
     config: &Config,
     chip: Option<&'static Chip>,

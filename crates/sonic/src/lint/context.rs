@@ -15,7 +15,7 @@ pub(super) struct Context<'c> {
     /// Memory of the chip, or a memory of bytes if the chip is not known. Absent if
     /// no pool has a size.
     pub(super) memory: Option<Memory>,
-    /// Classes of lossless groups.
+    /// Classes of lossless priority groups: groups with one profile.
     pub(super) classes: Vec<Class>,
     /// Profiles of lossy queues that are in use, by name.
     pub(super) lossy_queues: Vec<&'c Profile>,

@@ -7,7 +7,8 @@ use crate::keys::PortName;
 use crate::place::ConfigPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Field that an entry needs: its name, whether the entry has it, and the gap without it.
+/// Field that an entry needs: name of the field, whether the entry has the field, severity and
+/// consequence of the missing field.
 type Need = (&'static str, bool, Severity, &'static str);
 
 fn report(findings: &mut Findings, place: &ConfigPlace, needs: &[Need]) {
@@ -241,7 +242,8 @@ fn dynamic_model(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Checks that a map has the inputs that it needs, by severity and consequence.
+/// Checks that each QoS map has the inputs that packets need, and reports missing inputs by
+/// severity.
 fn maps(config: &Config, findings: &mut Findings) {
     let users = users(config);
     for ((kind, name), map) in &config.maps {
@@ -268,7 +270,7 @@ fn maps(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Returns the ports that use each map.
+/// Returns the ports that use each QoS map.
 fn users(config: &Config) -> BTreeMap<(MapKind, &str), Vec<&PortName>> {
     let kinds =
         [MapKind::DscpToTc, MapKind::Dot1pToTc, MapKind::TcToQueue, MapKind::TcToPg, MapKind::PfcToQueue];
@@ -283,8 +285,9 @@ fn users(config: &Config) -> BTreeMap<(MapKind, &str), Vec<&PortName>> {
     users
 }
 
-/// Severity of a missing input of a map. It is an error if lossless packets take the default, and a
-/// warning if other packets take it. It is a hint if no packet has this input.
+/// Severity of a missing input of a QoS map. The gap is an error if lossless packets take the
+/// default, and a warning if other packets take the default. The gap is a hint if no packet has
+/// this input.
 fn severity(config: &Config, kind: MapKind, input: u8, users: &[&PortName]) -> Severity {
     let has_class = |port: &PortName| {
         let maps =
@@ -318,7 +321,7 @@ fn consequence(kind: MapKind, severity: Severity) -> &'static str {
     }
 }
 
-/// Formats numbers as a short list: `3, 5-8`.
+/// Formats numbers as a short list with ranges: `3, 5-8`.
 fn ranges(numbers: &[u8]) -> String {
     let mut parts: Vec<(u8, u8)> = Vec::new();
     for number in numbers {

@@ -8,7 +8,7 @@ use crate::resolve::Resolved;
 use crate::silicon::{GENERIC, Memory};
 use std::collections::BTreeMap;
 
-/// Tables that a switch may have, with the properties that depend on them.
+/// Configuration tables that a switch may have, each with the properties that depend on this table.
 const TABLES: &[(&str, &str)] = &[
     ("PORT", "speeds and whether ports exist"),
     ("CABLE_LENGTH", "headroom of cables"),

@@ -40,8 +40,8 @@ pub(super) fn headroom_too_small(context: &Context<'_>, findings: &mut Findings)
     shrinking_rows(context, findings);
 }
 
-/// Finds rows that give a longer cable less headroom than a shorter cable: one of the
-/// two rows is wrong.
+/// Finds rows of the lookup table that give a longer cable less headroom than a shorter cable: one
+/// of the two rows is wrong.
 fn shrinking_rows(context: &Context<'_>, findings: &mut Findings) {
     let rows = &context.config.lookup;
     for row in rows {

@@ -1,5 +1,5 @@
-//! The matrix of entries that a configuration needs. For every port and priority, it has each table
-//! that must have an entry.
+//! The matrix of entries that a configuration needs. The matrix has a cell for every port, every
+//! priority, and each table that must have an entry for them.
 //!
 //! A cell is judged if its table is present. A cell is needed by its meaning: a traffic class
 //! reaches a queue, so the queue needs a profile. A cell is also needed if most ports of the
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Number of priorities, groups and queues that the matrix judges.
 const NUMBERS: u8 = 8;
 
-/// Severity and consequence of an empty cell.
+/// Severity and consequence of an empty cell in the matrix of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Gap {
     severity: Severity,
@@ -39,7 +39,7 @@ const fn hint(consequence: &'static str) -> Option<Gap> {
 /// Kind of the numbers in a column of the matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
-    /// The column has one cell for a port.
+    /// The column of the matrix has one cell for a port.
     Port,
     /// The column has a cell for each priority group of a port.
     Group,
@@ -63,7 +63,7 @@ impl Numbers {
     }
 }
 
-/// A column of the matrix.
+/// A column of the matrix: a table, or a field of a table's entries.
 struct Column {
     table: &'static str,
     /// Field of the entry that the column is about; empty for the entry itself.
@@ -75,14 +75,14 @@ struct Column {
     needs: fn(&Traffic<'_>, &PortName, u8) -> Option<Gap>,
 }
 
-/// Traffic of ports, as the maps direct it.
+/// Traffic of all ports: groups and queues to which the QoS maps direct packets.
 struct Traffic<'c> {
     config: &'c Config,
-    /// Priorities that have PFC on some port.
+    /// Priorities that have PFC on at least one port.
     lossless: BTreeSet<u8>,
     /// Whether some port has a watchdog on a priority.
     any_watchdog: bool,
-    /// Whether some queue with PFC has marking.
+    /// Whether a queue with PFC has a marking profile.
     any_marking: bool,
     ports: BTreeMap<PortName, Reach>,
 }
@@ -93,7 +93,7 @@ struct Reach {
     pfc: BTreeSet<u8>,
     groups: BTreeSet<u8>,
     queues: BTreeSet<u8>,
-    /// Queues of the port that pauses stop.
+    /// Queues of the port that stop when a neighbour sends a pause.
     paused: BTreeSet<u8>,
 }
 
@@ -160,7 +160,7 @@ fn judged_ports(config: &Config) -> BTreeSet<PortName> {
     ports
 }
 
-/// Whether the port has profiles, and all of them admit no packet.
+/// Whether the port has profiles, and none of these profiles admits packets.
 fn admits_nothing(config: &Config, port: &PortName) -> bool {
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
     let mut all = config.groups.range(within.clone()).chain(config.queues.range(within)).peekable();

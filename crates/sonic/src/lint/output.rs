@@ -50,7 +50,7 @@ pub fn text(findings: &[Finding], not_judged: &[String]) -> String {
     text
 }
 
-/// Formats findings as a JSON list.
+/// Formats findings about a configuration as a JSON list.
 #[must_use]
 pub fn json(findings: &[Finding]) -> String {
     let list: Vec<Value> = findings

@@ -11,7 +11,8 @@ use crate::silicon::{Class, Rule};
 /// Slices of an unknown chip: the largest number of any chip, so that no finding is wrong.
 const MOST_SLICES: u64 = 4;
 
-/// Upper bounds of packet memory, on the chip and outside the chip (bytes). No chip exceeds them.
+/// Largest packet memory of any chip (bytes): inside the chip, and in separate memory beside the
+/// chip.
 const LARGEST_ON_CHIP: u64 = 1 << 30;
 const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
@@ -19,8 +20,8 @@ const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 struct Admitted {
     /// Number of bytes according to the size of the pool.
     nominal: u64,
-    /// Number of bytes without the reserves of egress queues, which a gross pool may include. The
-    /// pool certainly admits them.
+    /// Number of bytes that the pool certainly admits: without the reserves of egress queues, which
+    /// a gross pool may include.
     sure: u64,
 }
 
@@ -71,8 +72,8 @@ pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Find
         let Some(limit) = Context::lone_limit(profile, size).filter(|_| size > 0) else { continue };
         for queue in &context.lossy_queues {
             let Some((queue_pool, queue_entry, queue_size)) = context.pool_size(queue) else { continue };
-            // VOQ systems account both sides in one pool, but a queue of this pool is one of
-            // many virtual queues.
+            // VOQ systems account ingress and egress in one pool, but a queue of this pool is one
+            // of many virtual queues.
             let Some(reach) = Context::lone_limit(queue, queue_size) else { continue };
             let reach = reach + queue.reserve();
             if limit + profile.reserve() < reach.min(queue_size) {
@@ -183,8 +184,9 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Finds a pool that is read as gross, but would promise more than the memory if its size excluded
-/// its headroom. The accounting of measured chips is known, so they give no finding.
+/// Finds a pool that is read as gross, but would promise more than the memory as a net pool, whose
+/// size excludes headroom. The accounting of measured chips is known, so these chips give no
+/// finding.
 fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, findings: &mut Findings) {
     let config = context.config;
     let Some(found) = &context.memory else { return };
@@ -212,8 +214,8 @@ fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, finding
     }
 }
 
-/// Returns the largest memory of any chip. A pool for both sides belongs to a system with
-/// memory beside the chip.
+/// Returns the largest memory of any chip. A pool for ingress and egress belongs to a system with
+/// packet memory beside the chip.
 fn largest_memory(pool: &Pool) -> (String, u64) {
     let is_voq = pool.side.as_ref().is_some_and(|side| side.value == Side::Both);
     let bytes = if is_voq { LARGEST_BESIDE_CHIP } else { LARGEST_ON_CHIP };

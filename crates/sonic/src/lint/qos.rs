@@ -1,4 +1,4 @@
-//! Rules about maps, PFC, marking and watchdogs.
+//! Lint rules about QoS maps, PFC, marking and watchdogs.
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
@@ -7,7 +7,7 @@ use crate::keys::PortName;
 use crate::place::ConfigPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of colours, in the order of `WredProfile::colours`.
+/// Names of packet colours, in the order of `WredProfile::colours`.
 const COLOURS: [&str; 3] = ["green", "yellow", "red"];
 
 /// Returns the marking profiles of lossless queues, with the queues' ports.
@@ -30,7 +30,7 @@ fn marking_of_lossless<'c>(context: &Context<'c>) -> BTreeMap<&'c str, (&'c Wred
     found
 }
 
-/// Largest pause point of any lossless class (bytes).
+/// Largest occupancy at which any lossless class pauses (bytes).
 fn highest_pause(context: &Context<'_>) -> Option<u64> {
     context.classes.iter().filter_map(|class| context.pause(class)).max()
 }

@@ -117,8 +117,8 @@ pub(super) fn unused(context: &Context<'_>, findings: &mut Findings) {
     }
     let used = profile_references(context);
     for profile in config.profiles.values().filter(|profile| !used.contains_key(profile.name.as_str())) {
-        // Switches apply zero profiles to ports that are down, and profile lists refer to these
-        // profiles by name.
+        // Switches apply zero profiles, which admit no packet, to ports that are down. Profile
+        // lists refer to these profiles by name.
         if profile.name.contains("zero") {
             continue;
         }

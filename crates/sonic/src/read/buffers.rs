@@ -1,4 +1,4 @@
-//! Reads ports, cables, pools, profiles, groups and queues.
+//! Reads configured ports, cables, pools, profiles, priority groups and queues.
 
 use super::entry::Entry;
 use crate::config::{Assigned, Config, Mode, Model, Pool, PortInfo, Profile, Side, Threshold};

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(super) struct Entry<'a> {
     raw: &'a RawEntry,
     taken: BTreeSet<&'a str>,
-    /// Names of fields that the reader asked for, whether the entry has them or not.
+    /// Names of the fields that the reader asked for, including fields that the entry lacks.
     asked: BTreeSet<String>,
     problems: &'a mut Vec<Problem>,
 }
@@ -115,7 +115,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Reads a field of priorities, as in `3,4`; it may be empty.
+    /// Reads a field with a list of priorities such as `3,4`; the list may be empty.
     pub(super) fn priorities(&mut self, name: &str) -> Option<Placed<BTreeSet<u8>>> {
         self.parse(name, |text| match text {
             "" => Ok(BTreeSet::new()),
@@ -140,7 +140,7 @@ impl<'a> Entry<'a> {
         self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
     }
 
-    /// Takes the fields that are not about buffers.
+    /// Marks the fields `names` as read, because they are not about buffers.
     pub(super) fn skip(&mut self, names: &[&str]) {
         for name in names {
             let _ = self.take(name);

@@ -1,4 +1,4 @@
-//! Reads maps, PFC, schedulers, marking and watchdogs.
+//! Reads configured QoS maps, PFC, schedulers, marking and watchdogs.
 
 use super::buffers::too_many;
 use super::entry::Entry;

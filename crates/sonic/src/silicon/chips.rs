@@ -21,20 +21,20 @@ pub enum Rule {
 /// A family of switch chips.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// Name of the family on the command line.
+    /// Name of the chip family on the command line.
     pub name: &'static str,
     /// Family in `[switch.hardware]`; `None` for a memory of bytes without slices.
     pub family: Option<ChipFamily>,
-    /// Name of the family in words.
+    /// Name of the chip family in sentences.
     pub title: &'static str,
     /// Size of a memory cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
-    /// Number of memory slices, which share no memory.
+    /// Number of memory slices; slices do not share memory.
     pub slices: u64,
     /// Rule by which the chip accounts packets.
     pub rule: Rule,
-    /// Memory for packets (bytes), if known. It comes from the largest limits of SONiC's device
-    /// files (Broadcom) or from data sheets.
+    /// Memory for packets (bytes), if known. The source is the largest limits of SONiC's device
+    /// files (Broadcom) or data sheets.
     pub memory: Option<u64>,
     /// Parts of hardware model names that identify the family.
     pub models: &'static [&'static str],
@@ -43,7 +43,7 @@ pub struct Chip {
 }
 
 impl Chip {
-    /// Whether this is a chip family. The family of an unknown chip is one memory that counts
+    /// Whether the chip family is known. The entry for unknown chips is one memory that counts
     /// bytes.
     #[must_use]
     pub fn is_known(&self) -> bool {
@@ -318,8 +318,8 @@ pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     other_part(&model).is_none_or(|(other, ..)| other.len() <= part.len()).then_some(chip)
 }
 
-/// Returns name and accounting of the switch's chip if it is outside [`CHIPS`] and the
-/// hardware model is known.
+/// Returns name and accounting of the switch's chip, if the hardware model is known but the chip is
+/// not in [`CHIPS`].
 pub(crate) fn other_chip(config: &Config) -> Option<(&'static str, &'static str)> {
     let model = model(config)?;
     let (_, chip, accounting) = other_part(&model).filter(|_| chip_of(config).is_none())?;

@@ -1,4 +1,4 @@
-//! Answers whether the headroom of a lossless group is enough: the one model of the commands
+//! Answers whether the headroom of a lossless group is enough. This model serves the commands
 //! `explain`, `lint`, `predict` and `what-if`.
 //!
 //! A group has the headroom of its profile, at most the headroom pool of its slice. The needed
@@ -17,7 +17,7 @@ const MTU: u64 = 9_100;
 /// Headroom of a lossless group, and the headroom that the group needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupHeadroom {
-    /// Speed of the group's port (Mb/s).
+    /// Speed of the port that has the group (Mb/s).
     pub speed_mbps: u64,
     /// Length of the port's cable (metres).
     pub cable_metres: f64,
@@ -79,7 +79,7 @@ impl GroupHeadroom {
     /// Length of cable that the margin covers (metres); negative if headroom is missing.
     #[must_use]
     pub fn margin_metres(&self) -> f64 {
-        // A metre of cable adds 2 C / v bits, for both directions.
+        // A metre of cable adds 2 C / v bits to the headroom, for both directions.
         let bits_per_metre = 2.0 * self.speed_mbps.max(1) as f64 * 1e6 / SONIC_METRES_PER_SECOND;
         self.margin_bytes() as f64 * 8.0 / bits_per_metre
     }

@@ -9,27 +9,27 @@ use serde::Serialize;
 /// A term of the sum that gives the shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Term {
-    /// Name of the term in the sum.
+    /// Name of the term in the sum for the shared memory.
     pub name: String,
     /// Number of cells in one slice (bytes if the chip counts bytes); negative if subtracted.
     pub cells: i64,
-    /// Origin of the term's number.
+    /// Origin of the number of cells in this term.
     pub how: String,
 }
 
-/// Memory of the lossless priority groups.
+/// Memory that the lossless priority groups can use.
 #[derive(Clone, Debug)]
 pub struct Memory {
     /// Chip that has the memory.
     pub chip: &'static Chip,
-    /// Name of the lossless pool.
+    /// Name of the pool for lossless groups.
     pub pool: String,
     /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are
     /// subtracted from the size.
     pub net: bool,
     /// Reason why the pool's size is, or is not, its shared memory.
     pub why: String,
-    /// Terms of the sum that gives `shared`.
+    /// Terms of the sum that gives the field `shared`.
     pub terms: Vec<Term>,
     /// Shared memory of one slice: S (cells, or bytes).
     pub shared: u64,
@@ -146,7 +146,7 @@ fn taken(headroom: u64, pool: u64, reserves: Reserves, chip: &Chip) -> Vec<Term>
     all.into_iter().filter(|term| term.cells != 0).collect()
 }
 
-/// Formats a number of slices in words.
+/// Formats a number of memory slices in words.
 pub(crate) fn slices(number: u64) -> String {
     if number == 1 { "1 slice".to_owned() } else { format!("{number} slices") }
 }
@@ -192,9 +192,9 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
     }
 }
 
-/// Whether the `size` of lossless groups includes private headroom. Then the pool has no shared
-/// headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. In such a file,
-/// the minimums of queues are subtracted from no pool.
+/// Whether the `size` of lossless groups includes private headroom. With private headroom, the pool
+/// has no shared headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. In
+/// such a file, the minimums of queues are subtracted from no pool.
 fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
     let within = |size: u64, xoff: u64| xoff > 0 && size >= xoff;
     let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);

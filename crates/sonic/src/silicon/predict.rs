@@ -12,28 +12,28 @@ use crate::silicon::headroom::GroupHeadroom;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Number of groups in the sequence of groups that fill in turn.
+/// Number of groups for which the prediction lists pause points when they fill one after the other.
 const SEQUENCE: usize = 8;
 
 /// Points of a lossless priority group that is alone on the switch. Counts are in cells (bytes if
 /// the chip counts bytes).
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupPoint {
-    /// Name of the group's profile.
+    /// Name of the profile that the lossless group has.
     pub profile: String,
     /// Speed of the ports (Mb/s), if known.
     pub speed_mbps: Option<u64>,
     /// Length of the ports' cables (metres), if known.
     pub cable_metres: Option<f64>,
-    /// Names of the ports with the profile.
+    /// Names of the ports whose groups have the profile.
     pub ports: Vec<String>,
-    /// Numbers of the lossless groups of each port.
+    /// Numbers of the lossless priority groups at each port.
     pub groups: Vec<u8>,
     /// Guaranteed minimum of the lossless group (cells, or bytes).
     pub minimum: u64,
     /// Exponent of the group's alpha; absent for a static limit.
     pub dynamic_th: Option<i8>,
-    /// Occupancy at which the group pauses the sender.
+    /// Occupancy at which the lossless group pauses the sender (cells, or bytes).
     pub pause: u64,
     /// Headroom that one group can use: the headroom of its profile, at most the
     /// headroom pool of a slice.
@@ -42,7 +42,7 @@ pub struct GroupPoint {
     pub headroom_asked: u64,
     /// Whether the headroom is enough, in one sentence; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,
-    /// Number of the first lost cell, from 1.
+    /// Number of the first cell that the group loses, from 1.
     pub drop: u64,
     /// Distance of the group's resume point below its pause point.
     pub resume_below: u64,
@@ -59,7 +59,7 @@ pub struct HeadroomPool {
     pub cells: u64,
     /// Headroom of one group with the profile (cells, or bytes).
     pub full: u64,
-    /// Name of the profile.
+    /// Name of the profile that groups of the headroom pool have.
     pub profile: String,
     /// Number of groups until the pool is empty. The last group gets `partial`.
     pub groups: u64,
@@ -72,23 +72,23 @@ pub struct HeadroomPool {
 pub struct Prediction {
     /// Name of the chip family.
     pub chip: &'static str,
-    /// Size of a memory cell (bytes).
+    /// Size of a memory cell of the chip (bytes).
     pub cell_bytes: u64,
-    /// Number of slices of the memory.
+    /// Number of slices that the chip's memory has.
     pub slices: u64,
     /// Whether the sizes of pools exclude headroom and reserves (net pools), with the reason.
     pub accounting: String,
-    /// Terms of the sum that gives `shared`.
+    /// Terms of the sum that gives the field `shared`.
     pub terms: Vec<Term>,
-    /// Shared memory of one slice: S.
+    /// Shared memory of one slice (cells, or bytes); formulas call it S.
     pub shared: u64,
-    /// Size of the packets in packet counts (bytes).
+    /// Size of the packets that the prediction counts (bytes).
     pub packet_bytes: u64,
-    /// Predicted points of lossless groups, by profile.
+    /// Predicted pause, loss and resume points of lossless groups, by profile.
     pub groups: Vec<GroupPoint>,
-    /// Predicted points of lossy queues, by profile.
+    /// Predicted loss points of lossy queues, by profile.
     pub queues: Vec<QueuePoint>,
-    /// Headroom pools by profile.
+    /// Headroom pools, by the profile of the groups.
     pub headroom_pools: Vec<HeadroomPool>,
     /// Parts of the configuration that could not be predicted, with the reason.
     pub not_predicted: Vec<String>,
@@ -242,7 +242,7 @@ pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
 }
 
 impl Memory {
-    /// Memory that a packet takes (cells, or bytes).
+    /// Memory that a packet of `packet_bytes` takes on the chip (cells, or bytes).
     #[must_use]
     pub fn per_packet(&self, packet_bytes: u64) -> u64 {
         match self.chip.rule {
@@ -257,13 +257,13 @@ impl Memory {
         let threshold = profile.threshold.as_ref()?.value;
         let limit = |shared: u64| self.limit(config, &class.ports, threshold, shared);
         let pause = match self.chip.rule {
-            // The testers of these switches add bytes before they round to cells.
+            // The test programs for these switches add bytes first and then round the sum to cells.
             Rule::OneLevel | Rule::TwoLevels => self.cells(minimum + limit(self.shared * self.chip.cell)),
             Rule::Cells | Rule::Bytes(_) => self.cells(minimum) + limit(self.shared),
         };
         let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
-        // According to the testers, a group of these switches gets twice its `xoff` if
-        // groups share headroom.
+        // According to the test programs, a group on these switches gets twice its `xoff` if groups
+        // share headroom.
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
         let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
         let headroom = self.usable_headroom(headroom_asked);
@@ -322,8 +322,8 @@ impl Memory {
         }
     }
 
-    /// Distance of the resume point below the pause point. It is `xon_offset` with any alpha.
-    /// If the profile has no `xon_offset`, the group resumes at `xon`.
+    /// Distance of the resume point below the pause point. The distance is `xon_offset` with any
+    /// alpha. If the profile has no `xon_offset`, the group resumes at `xon`.
     fn resume(&self, profile: &Profile, pause: u64) -> u64 {
         match &profile.xon_offset {
             Some(offset) if offset.value > 0 => self.cells(offset.value).min(pause),
@@ -406,8 +406,8 @@ mod tests {
 
     #[test]
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
-        // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B. This is the port's
-        // share and not the queue's.
+        // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B. The result is the
+        // share of the port, not of the queue.
         assert_eq!(share_in_port(0, 0, 300), 100);
         assert_eq!(share_in_port(7, 0, 13_000), 12_800);
     }

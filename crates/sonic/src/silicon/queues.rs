@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Points of a lossy egress queue that is alone on the switch.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueuePoint {
-    /// Name of the queue's profile.
+    /// Name of the profile that the lossy queue has.
     pub profile: String,
     /// Guaranteed minimum of the queue (cells, or bytes).
     pub minimum: u64,
@@ -62,8 +62,9 @@ impl Memory {
     }
 
     /// Shared memory of an egress pool in one slice (cells). A pool as large as the ingress pool
-    /// has S. Any other pool has its size, minus the minimums of queues if the size includes them.
-    /// The file `docs/evidence/silicon.md` has the configuration files for each case.
+    /// has the shared memory S of the ingress pool. Any other pool has its configured size, minus
+    /// the minimums of queues if the size includes these minimums. The file
+    /// `docs/evidence/silicon.md` has the configuration files for each case.
     fn egress_share(&self, config: &Config, name: &str, pool: &Pool) -> Option<u64> {
         let size = pool.size.as_ref()?.value;
         let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;

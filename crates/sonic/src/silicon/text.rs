@@ -1,4 +1,4 @@
-//! Formats a prediction as text.
+//! Formats predicted thresholds of a chip as text.
 
 use super::{GroupPoint, Prediction, slices};
 use std::fmt::Write as _;

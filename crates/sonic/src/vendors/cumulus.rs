@@ -3,9 +3,9 @@
 //!
 //! Source: Cumulus Linux User Guide, "Quality of Service" (5.x) and "Buffer and Queue Management"
 //! (4.x). A PFC buffer has `port_buffer_bytes`. PFC begins at `xoff_size` and ends `xon_delta`
-//! below it, so the headroom is the rest of the buffer. Rates are in kb/s; a bandwidth of 0 % is
-//! strict priority. Priorities map to the queues of their numbers unless `cos_egr_queue` changes a
-//! queue.
+//! below `xoff_size`, so the headroom is the buffer above `xoff_size`. Rates are in kb/s; a
+//! bandwidth of 0 % is strict priority. Priorities map to the queues of their numbers unless
+//! `cos_egr_queue` changes a queue.
 
 use super::{Import, speed};
 use crate::place::Weight;
@@ -64,7 +64,7 @@ pub(super) fn detect(text: &str) -> bool {
     })
 }
 
-/// Returns the items of `[a, b]` or `a,b`.
+/// Splits the text of a list, `[a, b]` or `a,b`, into its items.
 fn list(text: &str) -> Vec<&str> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     inner.split(',').map(str::trim).filter(|item| !item.is_empty()).collect()
@@ -74,7 +74,7 @@ fn numbers(text: &str) -> Vec<u8> {
     list(text).into_iter().filter_map(|item| item.parse().ok()).filter(|number| *number < 64).collect()
 }
 
-/// Settings of the files with the keys that were read.
+/// Settings of the configuration files, and the keys that the reader has used.
 struct File<'i, 'a> {
     import: &'i mut Import<'a>,
     settings: Settings,
@@ -165,7 +165,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
     rest(file);
 }
 
-/// Records the settings that nothing read.
+/// Records the settings that no part of the reader used.
 fn rest(file: File<'_, '_>) {
     let File { import, settings, read, .. } = file;
     for (key, (line, value)) in settings.into_iter().filter(|(key, _)| !read.contains(key)) {
@@ -329,7 +329,7 @@ fn marking(file: &mut File<'_, '_>) {
     }
 }
 
-/// Reads bandwidths and shapers of queues.
+/// Reads the bandwidths and shapers of egress queues.
 fn scheduling(file: &mut File<'_, '_>) {
     // Settings of a queue by their field, each with its line.
     type Settings = BTreeMap<&'static str, (u32, String)>;

@@ -10,7 +10,7 @@ use crate::place::{Refusal, Weight};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Number of words in the longest row.
+/// Number of words in the longest row that the reader accepts.
 const ROW_WORDS: usize = 32;
 const KINDS: [&str; 4] = ["sb", "pool", "port_pool", "tc_bind"];
 /// Largest exponent of alpha in SONiC's notation.
@@ -27,7 +27,7 @@ pub(super) fn detect(text: &str) -> bool {
     })
 }
 
-/// A row of devlink: values by their names.
+/// A row of devlink's output: values by name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Row {
@@ -105,7 +105,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reads documents of `devlink -j`, one after another.
+/// Reads JSON documents of `devlink -j`, one after another.
 fn json(import: &Import<'_>, text: &str) -> Result<Vec<Placed>, Refusal> {
     type Document = BTreeMap<String, BTreeMap<String, Vec<Row>>>;
     let mut rows = Vec::new();
@@ -184,7 +184,7 @@ fn pools(import: &mut Import<'_>, rows: &[Placed]) -> BTreeMap<u64, bool> {
         import.set("BUFFER_POOL", &name, "type", side(row, pool));
         import.set("BUFFER_POOL", &name, "mode", if is_dynamic { "dynamic" } else { "static" });
         import.set("BUFFER_POOL", &name, "size", size.to_string());
-        // Cells of this size with pools of devlink are those of NVIDIA's chips.
+        // A chip with devlink pools and cells of this size is from NVIDIA.
         if row.cell_size.is_some_and(|cell| [96, 144, 192, 256].contains(&cell)) {
             import.set("DEVICE_METADATA", "localhost", "platform", "x86_64-mlnx_devlink-r0");
         }

@@ -27,17 +27,17 @@ enum Block {
     Mmu(String),
     Qos(String),
     Interface(Vec<String>),
-    /// A block that is not about buffers.
+    /// A block of the configuration that is not about buffers.
     Other,
 }
 
-/// Settings of a `qos profile` or of interfaces.
+/// Settings of a `qos profile` block or of interfaces.
 #[derive(Clone, Debug, Default)]
 struct Qos {
     priorities: BTreeSet<u8>,
     pauses: bool,
     line: u32,
-    /// Fields of schedulers and of marking, by queue.
+    /// Scheduler fields and marking fields, by queue.
     schedulers: BTreeMap<u8, BTreeMap<&'static str, String>>,
     marking: BTreeMap<u8, BTreeMap<&'static str, String>>,
 }
@@ -49,9 +49,9 @@ struct File {
     /// Name of the QoS profile and of the MMU profile, by port.
     services: BTreeMap<String, String>,
     memories: BTreeMap<String, String>,
-    /// MMU profile of all ports.
+    /// Name of the MMU profile that applies to all ports.
     applied: Option<String>,
-    /// Queues with a threshold, by MMU profile.
+    /// Queues that have a threshold, by MMU profile.
     queues: BTreeMap<String, BTreeSet<u8>>,
     watchdog: BTreeMap<&'static str, String>,
     maps: BTreeSet<&'static str>,
@@ -109,7 +109,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
     finish(import, &file);
 }
 
-/// Reads a line of a block; false if it has no counterpart.
+/// Reads a line of a block; returns false if the line has no counterpart in SONiC.
 fn inside(
     import: &mut Import<'_>,
     words: &[&str],
@@ -146,7 +146,7 @@ fn inside(
                         file.memories.insert(port.clone(), name.to_owned());
                         true
                     }
-                    // These statements do not change buffers or queues.
+                    // The following statements do not change buffers or queues.
                     ["description" | "switchport" | "ip" | "ipv6" | "no" | "spanning-tree" | "dcbx", ..]
                     | ["qos", "trust", ..]
                     | ["channel-group", ..] => true,
@@ -213,7 +213,7 @@ fn threshold(import: &mut Import<'_>, content: &str, profile: &str, pool: &str, 
     }
 }
 
-/// Reads a line about PFC or a queue.
+/// Reads a line of a QoS block that is about PFC or a queue.
 fn class(words: &[&str], queue: &mut Option<u8>, qos: &mut Qos) -> bool {
     match *words {
         ["priority-flow-control", "on"] | ["priority-flow-control", "mode", "on"] => qos.pauses = true,
@@ -224,7 +224,8 @@ fn class(words: &[&str], queue: &mut Option<u8>, qos: &mut Qos) -> bool {
             _ => return false,
         },
         ["uc-tx-queue" | "tx-queue", number] => *queue = number.parse().ok(),
-        // The same line turns another setting off.
+        // Lines with `no` turn settings off, and `count` changes no threshold, so the reader
+        // ignores them.
         ["no", ..] | ["random-detect", "ecn", "count"] => {}
         _ => {
             let Some(queue) = *queue else { return false };
@@ -234,7 +235,7 @@ fn class(words: &[&str], queue: &mut Option<u8>, qos: &mut Qos) -> bool {
     true
 }
 
-/// Reads a line below `tx-queue`.
+/// Reads a statement below the line `tx-queue` of a queue.
 fn of_queue(words: &[&str], queue: u8, qos: &mut Qos) -> bool {
     let bytes_per_second =
         |rate: &str| rate.parse::<u64>().ok().map(|rate| rate.saturating_mul(125).to_string());
@@ -335,7 +336,7 @@ fn watchdog(words: &[&str], file: &mut File) -> bool {
     true
 }
 
-/// Applies the named profiles to each port.
+/// Applies QoS and MMU profiles to the ports that name these profiles.
 fn finish(import: &mut Import<'_>, file: &File) {
     let mut all: BTreeSet<String> = file.services.keys().chain(file.own.keys()).cloned().collect();
     all.extend(file.memories.keys().cloned());
@@ -356,7 +357,7 @@ fn finish(import: &mut Import<'_>, file: &File) {
             import.line = qos.line;
             queues(import, port, qos);
         }
-        // A port's statements precede those of its profile.
+        // A statement of the port has priority over a statement of its profile.
         let memory = file.memories.get(port).or(file.applied.as_ref());
         let lossless = own.filter(|qos| !qos.priorities.is_empty()).or(shared);
         if let Some(qos) = lossless.filter(|qos| qos.pauses || own.is_some_and(|own| own.pauses)) {

@@ -10,7 +10,7 @@ use super::{Import, speed};
 use crate::place::Weight;
 use std::collections::BTreeMap;
 
-/// Depth of the deepest statement that is read.
+/// Nesting depth of the deepest statement that the reader accepts.
 const DEPTH_MAX: usize = 32;
 /// Difference between a dynamic threshold and the exponent of alpha.
 const EXPONENT_OF_ONE: i64 = 7;
@@ -25,7 +25,7 @@ pub(super) fn detect(text: &str) -> bool {
     })
 }
 
-/// A statement: line and words.
+/// A Junos statement: number of its line, and words.
 type Statement = (u32, Vec<String>);
 
 /// Returns the statements of a text, with the words of the enclosing blocks.
@@ -68,10 +68,10 @@ fn statements(import: &mut Import<'_>, text: &str) -> Vec<Statement> {
     found
 }
 
-/// Settings that other statements refer to.
+/// Settings that other Junos statements refer to.
 #[derive(Default)]
 struct Classes {
-    /// Queue and loss of each forwarding class.
+    /// Queue of each forwarding class, and whether the class is lossless.
     queues: BTreeMap<String, (u8, bool)>,
     /// Forwarding class and scheduler of each scheduler map.
     maps: BTreeMap<String, Vec<(String, String)>>,
@@ -79,15 +79,15 @@ struct Classes {
     thresholds: BTreeMap<String, String>,
     /// Priorities and cable (metres) of each congestion notification profile.
     pauses: BTreeMap<String, (Vec<u8>, Option<String>)>,
-    /// Interfaces with keyword and name of their statements.
+    /// Interfaces, each with keyword and name of a statement about the interface.
     interfaces: Vec<(u32, String, String, String)>,
     /// DSCP values of each classifier, with forwarding class and line.
     classifiers: BTreeMap<String, Vec<(u32, String, String)>>,
-    /// Percentages of the partitions, by side.
+    /// Percentages of the buffer partitions, by side (ingress or egress).
     partitions: BTreeMap<&'static str, BTreeMap<String, (u32, u64)>>,
     /// Share of the memory that is shared, by side (percent).
     shared: BTreeMap<&'static str, u64>,
-    /// Sides and partitions with a threshold.
+    /// Thresholds of buffer partitions, by side and partition.
     limits: BTreeMap<(&'static str, String), String>,
 }
 
@@ -97,7 +97,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
         return;
     }
     let mut classes = Classes::default();
-    // The classes that every QFX switch has, until statements replace them.
+    // Every QFX switch has these forwarding classes, until statements replace them.
     for (name, queue, no_loss) in
         [("best-effort", 0, false), ("fcoe", 3, true), ("no-loss", 4, true), ("network-control", 7, false)]
     {
@@ -139,7 +139,8 @@ fn side(word: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads a statement below `class-of-service`; false if it has no counterpart.
+/// Reads a statement below `class-of-service`; returns false if the statement has no counterpart in
+/// SONiC.
 fn statement(import: &mut Import<'_>, words: &[&str], classes: &mut Classes) -> bool {
     let line = import.line;
     match *words {
@@ -201,7 +202,7 @@ fn statement(import: &mut Import<'_>, words: &[&str], classes: &mut Classes) -> 
     true
 }
 
-/// Returns the exponent of alpha for a threshold.
+/// Returns the exponent of alpha that a Junos threshold means.
 fn exponent(import: &mut Import<'_>, words: &[&str], threshold: u64) -> Option<String> {
     if threshold > 10 {
         import.refuse(&words.join(" "), "a threshold from 0 to 10");
@@ -300,7 +301,7 @@ fn limit(import: &mut Import<'_>, way: &str, part: &str, exponent: &str) -> Stri
     name
 }
 
-/// Sets queues, pauses and maps of the interfaces.
+/// Sets queues, pauses and QoS maps of the interfaces.
 fn interfaces(import: &mut Import<'_>, classes: &Classes) {
     for (line, port, key, name) in &classes.interfaces {
         import.line = *line;
@@ -354,7 +355,7 @@ fn scheduled(import: &mut Import<'_>, port: &str, map: &str, classes: &Classes) 
         import.set("QUEUE", &key, "scheduler", scheduler.as_str());
         let part = if *no_loss { "lossless" } else { "lossy" };
         let shared = classes.limits.get(&("egress", part.to_owned()));
-        // The threshold of a scheduler precedes the partition's.
+        // The threshold of a scheduler has priority over the threshold of the partition.
         if let Some(own) = classes.thresholds.get(scheduler) {
             let profile = format!("egress_{part}_{scheduler}");
             import.set("BUFFER_PROFILE", &profile, "pool", pool_name("egress", part));

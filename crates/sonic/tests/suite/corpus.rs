@@ -1,4 +1,4 @@
-//! The reader reads each real file, or refuses it with a reason.
+//! The reader reads each real configuration file, or refuses the file with a reason.
 
 use crate::support::{corpus, files};
 use bufferlab_sonic::{Weight, read};

@@ -69,7 +69,8 @@ fn a_profile_is_judged_by_the_speed_and_cable_in_its_name_where_ports_are_not_gi
     assert!(codes(&config, Severity::Error).contains(&"SB003"));
 }
 
-/// A mistake: its public report, the rule that must find it, the text, and the replacement.
+/// A configuration mistake: its public report, the rule that must find it, the replaced text, and
+/// the replacement.
 type Mistake = (&'static str, &'static str, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[
@@ -131,7 +132,7 @@ fn every_seeded_mistake_is_found_by_its_rule() {
         let replaced = std::cell::Cell::new(0);
         let config = switch(|_, text| {
             replaced.set(replaced.get() + text.matches(from).count());
-            // The mistake of SB013 needs a change of both uses of the profile.
+            // The mistake of rule SB013 needs a change in both places that use the profile.
             let text = text.replace(from, to);
             if *code == "SB013" {
                 text.replace(

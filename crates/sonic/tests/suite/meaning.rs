@@ -1,4 +1,4 @@
-//! Explanations and differences express a configuration in bytes.
+//! Explanations and differences express the meaning of a configuration in bytes.
 
 use crate::support::{corpus, files, switch};
 use bufferlab_sonic::diff::{self, diff};
@@ -54,8 +54,8 @@ fn the_margin_of_headroom_is_bytes_and_metres_of_cable() {
     let cable = (2.0 * 300.0 / 198e6 * 100e9 / 8.0_f64).floor();
     let expected = 3.0 * 9_100.0 + 64.0 + cable + 394.0 * 64.0;
     assert!((headroom.standard as f64 - expected).abs() < 4.0, "{} and {expected}", headroom.standard);
-    // The headroom must cover two packets of 1,500 B, the pause frame, the frame before
-    // it, and the cable.
+    // The headroom must cover two packets of 1,500 B, the pause frame, the frame before it, and the
+    // data on the cable.
     assert!((headroom.least as f64 - (3_000.0 + 128.0 + cable)).abs() < 4.0, "{}", headroom.least);
     assert_eq!(headroom.margin_bytes, 159_744 - i64::try_from(headroom.standard).expect("small"));
     let metres = headroom.margin_bytes as f64 * 8.0 * 198e6 / 2.0 / 100e9;

@@ -1,4 +1,4 @@
-//! Measured entries of qualification files, with the switches that they were measured on.
+//! Entries of SONiC's qualification files, with the switches on which the entries were measured.
 //!
 //! Pools and profiles are from the files of the device and role in `devices.csv`. Rows of speed and
 //! cable are from the device's `pg_profile_lookup.ini`. If this file is not in the corpus, they are
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Ports of one kind: speed (Mb/s), cable (metres), number of ports.
 pub(crate) type Ports = &'static [(u64, u64, usize)];
 
-/// A measured entry, with the switch that it was measured on.
+/// An entry of a qualification file, with the switch on which it was measured.
 pub(crate) struct Entry {
     pub(crate) family: &'static str,
     pub(crate) topology: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct Entry {
     pub(crate) hwsku: &'static str,
     pub(crate) role: &'static str,
     pub(crate) ports: Ports,
-    /// Number of ports with lossy queues only.
+    /// Number of ports that have only lossy queues.
     pub(crate) service: usize,
     pub(crate) rows: Rows,
     /// Size and xoff of the lossless pool, as rendered for the role (bytes), if
@@ -33,7 +33,8 @@ pub(crate) struct Entry {
     pub(crate) headroom_pool: bool,
     /// Reason why the prediction differs from the measurement, if it differs.
     pub(crate) why: &'static str,
-    /// Whether the configuration is only partly known. Such an entry is shown, but not counted.
+    /// Whether the configuration is only partly known. An entry with a partly known configuration
+    /// is shown, but not counted.
     pub(crate) apart: bool,
 }
 
@@ -363,8 +364,8 @@ impl Entry {
         serde_json::json!({"BUFFER_POOL": pools, "BUFFER_PROFILE": profiles}).to_string()
     }
 
-    /// Formats the tables of ports. As in the common templates, every port has two lossless groups,
-    /// two lossless queues and five lossy queues.
+    /// Formats the configuration tables of the switch's ports. As in the common templates, every
+    /// port has two lossless groups, two lossless queues and five lossy queues.
     fn port_tables(&self) -> String {
         let (mut ports, mut cables, mut queues, mut qos) =
             (String::new(), String::new(), String::new(), String::new());

@@ -103,7 +103,7 @@ fn read(tables: &Map<String, Value>, lookup: &str) -> Config {
     reader.finish()
 }
 
-/// Returns rule, severity and message of each finding.
+/// Returns rule, severity and message of each lint finding.
 fn findings(config: &Config) -> BTreeSet<(&'static str, Severity, String)> {
     let options = Options { chip: chip("trident3"), ..Options::default() };
     let found = check(config, &options).expect("rules");

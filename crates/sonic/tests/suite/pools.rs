@@ -1,5 +1,5 @@
-//! The parts of a memory fit into it: headroom inside `size`, egress pools of every
-//! size, printed sums.
+//! The explained parts of a memory fit into this memory: headroom inside `size`, egress pools of
+//! every size, printed sums.
 
 use crate::support::{corpus, files, switch};
 use bufferlab_sonic::explain::{Explanation, explain, text};
@@ -144,8 +144,8 @@ fn parts_that_are_printed_fit_into_the_memory_or_a_caveat_says_that_they_do_not(
             remarks += usize::from(sums_hold(&explanation, &format!("{}, {what}", family.name)));
         }
     }
-    // 40 MB exceed the memory of a Trident 2, a Trident 3 and a Spectrum. With headroom they exceed
-    // a memory of 42 MiB.
+    // A pool of 40 MB exceeds the memory of a Trident 2, a Trident 3 and a Spectrum. With headroom,
+    // the pool exceeds a memory of 42 MiB.
     assert!(remarks > 0, "a check that never speaks");
 }
 

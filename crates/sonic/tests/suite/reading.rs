@@ -1,4 +1,4 @@
-//! The reader keeps every value and its place.
+//! The reader keeps every configuration value with its place in the files.
 
 use crate::support::{example, switch};
 use bufferlab_sonic::config::{MapKind, Mode, Model, Side, Threshold};

@@ -168,7 +168,8 @@ fn the_small_switch_is_accounted_by_hand() {
     assert_eq!((group.headroom, group.drop, group.resume_below), (624, 6 + 4_111 + 624 + 1, 14));
     let five = &prediction.groups[1];
     assert_eq!((five.profile.as_str(), five.headroom), ("pg_lossless_100000_5m_profile", 352));
-    // The queue gets two thirds of the lossy pool (11,718 cells minus 120), and 6 cells.
+    // The queue gets two thirds of the lossy pool (11,718 cells minus 120), and a reserve of 6
+    // cells.
     assert_eq!(prediction.queues[0].drop, 6 + 7_732 + 1);
     assert_eq!(prediction.headroom_pools[1].groups, 9);
     assert!(prediction.not_predicted.is_empty(), "{:?}", prediction.not_predicted);

@@ -1,20 +1,20 @@
-//! Examples of this repository, and the corpus of real files if it is installed.
+//! Example configurations of this repository, and the corpus of real files if it is installed.
 
 use bufferlab_sonic::{Config, Reader};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Reads a file of `testdata/sonic`.
+/// Reads an example file from `testdata/sonic`.
 pub(crate) fn example(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Names of the files of the small switch.
+/// Names of the small switch's configuration files.
 pub(crate) const FILES: [&str; 4] =
     ["switch/buffers.json", "switch/qos.json", "switch/port_config.ini", "switch/pg_profile_lookup.ini"];
 
-/// Returns the small switch; `edit` changes each file before it is read.
+/// Returns the configuration of the small switch; `edit` changes each file before it is read.
 pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     let mut reader = Reader::default();
     for name in FILES {
@@ -25,7 +25,8 @@ pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     reader.finish()
 }
 
-/// Returns the folder of real files. A test without this folder reports that it is skipped.
+/// Returns the folder of real configuration files. A test without this folder reports that it is
+/// skipped.
 pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BUFFERLAB_SONIC_CORPUS").map(PathBuf::from);
     if folder.is_none() {

@@ -25,7 +25,7 @@ fn alpha(config: &Config, profile: &str) -> Option<Threshold> {
     config.profiles[profile].threshold.as_ref().map(|threshold| threshold.value)
 }
 
-/// Messages of the settings that were not understood, without those of one weight.
+/// Messages of the problems that have the weight `weight`.
 fn messages(config: &Config, weight: Weight) -> Vec<String> {
     config.problems.iter().filter(|problem| problem.weight == weight).map(ToString::to_string).collect()
 }
@@ -42,7 +42,7 @@ fn pools_and_thresholds_of_devlink_are_pools_and_alphas() {
     assert_eq!(alpha(&config, "pool0_th10"), Some(Threshold::Dynamic(0)));
     assert_eq!(alpha(&config, "pool4_th8"), Some(Threshold::Dynamic(-2)));
     assert_eq!(config.ingress_lists[&PortName::new("swp2")].value, ["pool0_th16"]);
-    // 2^10 has no exponent in SONiC; the note names it.
+    // SONiC has no exponent for an alpha of 2^10; the note names this alpha.
     assert_eq!(alpha(&config, "pool4_th20"), Some(Threshold::Dynamic(8)));
     assert!(messages(&config, Weight::Note)[0].contains("alpha 2^10 is beyond"), "{:?}", config.problems);
 }
@@ -75,7 +75,7 @@ fn port_groups_of_cumulus_become_groups_queues_and_cables() {
     assert_eq!(profile_of(&config, "swp1", 3), "pfc_roce");
     assert_eq!(profile.pool.as_ref().map(|pool| pool.value.as_str()), Some("ingress_lossless_pool"));
     assert_eq!(alpha(&config, "pfc_roce"), Some(Threshold::Dynamic(0)));
-    // Half of the memory that devlink shows.
+    // The pool has half of the memory that devlink shows.
     let both = vendor(&["cumulus/qos_features.conf", "cumulus/qos_infra.conf", "devlink/sb.json"]);
     assert_eq!(bytes(&both.pools["ingress_lossless_pool"].size), Some(7_012_416));
     let queue = &config.queue_settings[&(PortName::new("swp2"), 0)];

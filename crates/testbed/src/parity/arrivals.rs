@@ -4,8 +4,8 @@ use bufferlab_core::{Ecn, Header};
 use bufferlab_dataplane::{Incoming, SwitchFile};
 use bufferlab_units::{RandomStream, Time};
 
-/// Draws `count` arrivals at the ports of `file` with `seed`.
-/// In periods of overload, several ports send to one port. In the periods between, queues drain.
+/// Draws `count` arrivals at the ports of `file` with `seed`. In periods of overload, several ports
+/// send to one port. Between overloads, queues drain.
 ///
 /// # Panics
 /// If the switch has fewer than two ports.

@@ -1,4 +1,4 @@
-//! Compares the switch's answers with the simulator's answers.
+//! Compares the real switch's verdicts on packets with the simulator's verdicts.
 
 use bufferlab_core::{DropReason, Refusal};
 use bufferlab_dataplane::{Fate, Recorded};
@@ -10,7 +10,7 @@ use std::fmt;
 /// Number of lost packets by port, queue and reason.
 type Losses = BTreeMap<(u16, u8, &'static str), u64>;
 
-/// Answer of the simulator about one packet.
+/// Fate of one packet in the simulator: time, mark or loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Answer {
     /// Time from the sending by the host to the last bit at the receiver (ns);
@@ -21,7 +21,7 @@ struct Answer {
     known: bool,
 }
 
-/// Answers of the simulator about all packets.
+/// Fates of all packets in the simulator, and numbers of losses.
 #[derive(Debug)]
 pub(crate) struct Answers {
     packets: Vec<Answer>,
@@ -52,9 +52,9 @@ pub struct Difference {
     pub packet: Option<usize>,
     /// Kind of difference: "queue", "verdict", "mark", "departure" or "losses".
     pub what: &'static str,
-    /// Answer of the switch for the packet.
+    /// Decision of the switch about the packet, as text.
     pub switch: String,
-    /// Answer of the simulator for the packet.
+    /// Decision of the simulator about the packet, as text.
     pub simulator: String,
 }
 
@@ -71,19 +71,19 @@ impl fmt::Display for Difference {
 #[derive(Clone, Debug)]
 pub struct Comparison {
     rows: Vec<Recorded>,
-    /// Time from which decisions are not compared.
+    /// Time from which decisions about packets are not compared.
     until: Time,
-    /// Number of packets in the record.
+    /// Number of packets in the switch's record.
     pub packets: usize,
     /// Number of packets whose decisions are early enough to be compared.
     pub compared: usize,
-    /// Number of compared packets that were sent.
+    /// Number of compared packets that the switch sent.
     pub sent: usize,
     /// Number of compared packets that were sent with a mark of the switch.
     pub marked: usize,
-    /// Number of compared packets that were refused.
+    /// Number of compared packets that the switch refused.
     pub dropped: usize,
-    /// Number of compared packets that were evicted.
+    /// Number of compared packets that the switch evicted.
     pub evicted: usize,
     /// Number of differences between switch and simulator.
     pub differences: usize,
@@ -91,7 +91,7 @@ pub struct Comparison {
     pub first: Vec<Difference>,
 }
 
-/// Maximum number of differences stored.
+/// Maximum number of differences that a comparison stores.
 const KEPT: usize = 10;
 
 impl Comparison {

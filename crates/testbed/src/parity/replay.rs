@@ -1,4 +1,4 @@
-//! Converts a record of the switch into a scenario, and simulates it.
+//! Converts the record of a real switch into a scenario, and simulates this scenario.
 
 use super::compare::{Answers, Comparison};
 use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, Header, QueueId, Refusal, find_policy};
@@ -21,7 +21,7 @@ pub enum ParityError {
         "the policy \"{0}\" follows flows, and in a replayed trace every packet is one of its own: nothing can be compared"
     )]
     FollowsFlows(String),
-    /// The policy does not fit the switch.
+    /// The policy cannot be built for the switch.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The simulation of the switch's record failed.
@@ -32,8 +32,8 @@ pub enum ParityError {
     SharedInstant(Time),
 }
 
-/// Rate of the hosts' links. Packets reach the switch within a nanosecond,
-/// and two packets of a host are never sent within less time.
+/// Rate of the hosts' links. Packets reach the switch within a nanosecond, and the packets of a
+/// host are at least a nanosecond apart.
 const UPLINK: BitRate = BitRate(100_000_000_000_000);
 
 /// Passes `arrivals` (sorted by time) to the switch of `file` and records its answers.
@@ -158,7 +158,7 @@ fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildErro
     Ok((0..).zip(rows).map(queue).collect())
 }
 
-/// Time at which a host must send the packet so that it arrives at the recorded time.
+/// Time at which a host must send a packet so that the packet arrives at its recorded time.
 fn start_of(row: &Recorded, delay: Time) -> Time {
     row.incoming.at - UPLINK.serialization(u64::from(row.incoming.header.size)) - delay
 }
@@ -172,7 +172,8 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     }
     let delay = scenario.topology.links[0].delay;
     scenario.tie_order = TieOrder::Insertion;
-    // The classifier has already run: the queue that it selected is the packet's priority.
+    // No classifier is needed: the queue that the classifier selected is the priority of the
+    // replayed packet.
     scenario.switches[0].classifier = None;
     let last = rows.last().map_or(Time::ZERO, |row| row.incoming.at);
     scenario.duration = last + Time::from_ns(1);
@@ -215,7 +216,7 @@ fn flow_of(row: &Recorded, delay: Time) -> FlowSpec {
     }
 }
 
-/// Packets of the record, with their priorities.
+/// Packets of the switch's record, each with its priority.
 #[derive(Debug)]
 struct Packets(Vec<(u8, FlowSpec)>);
 
@@ -234,7 +235,7 @@ impl Workload for Packets {
     }
 }
 
-/// Sink that collects the simulator's answers.
+/// Sink that collects the simulator's answers about packets.
 struct Sink<'a> {
     answers: &'a mut Answers,
 }

@@ -28,7 +28,7 @@ const PROGRAM: &str = "iperf3";
 const FIRST_PORT: u16 = 5_201;
 /// Port number of the client of the first flow, which is below the kernel's ephemeral ports.
 const FIRST_OWN_PORT: u16 = 20_001;
-/// Smallest and largest report interval of iperf3 (s).
+/// Shortest and longest report interval that iperf3 accepts (s).
 const INTERVALS_S: (f64, f64) = (0.1, 60.0);
 /// Size on the wire of the frame with the cookie, which opens a test's connection:
 /// 37 B of cookie, headers of 66 B, and 24 B around the frame.
@@ -39,13 +39,14 @@ const COOKIE_FRAME: u32 = 127;
 pub(crate) struct Measured {
     /// Index of the flow in [`Outcome::flows`].
     pub(crate) flow: usize,
-    /// Ends of intervals (s since the flow's start), and number of bytes received until then.
+    /// End of each interval (s since the flow's start), and number of bytes received until this
+    /// end.
     pub(crate) arrived: Vec<(f64, u64)>,
 }
 
 impl Measured {
-    /// End of the last interval (s since the flow's start), and number of bytes
-    /// received until then.
+    /// End of the last interval (s since the flow's start), and number of bytes received until this
+    /// end.
     pub(crate) fn end(&self) -> (f64, u64) {
         self.arrived.last().copied().unwrap_or((0.0, 0))
     }
@@ -60,7 +61,7 @@ impl Measured {
     }
 }
 
-/// A flow of iperf3 with its processes.
+/// A flow that iperf3 carries, with the program's processes.
 #[derive(Debug)]
 pub(super) struct Flow {
     src: (u32, String),
@@ -68,10 +69,10 @@ pub(super) struct Flow {
     port: u16,
     own_port: u16,
     interval_s: f64,
-    /// Path of the file with the server's report.
+    /// Path of the file to which iperf3's server writes its report.
     report: PathBuf,
     server: Option<Running>,
-    /// Process of the flow's client; `None` before it starts.
+    /// Process of the flow's client; `None` before the client starts.
     client: Option<Pid>,
     /// Whether iperf3 ends the flow itself, so that no signal is needed.
     ends: bool,
@@ -79,7 +80,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Starts the server for the flow `number`.
+    /// Starts the server of iperf3 for the flow `number`.
     pub(super) fn listen(plan: &Plan, number: usize, spec: &FlowSpec) -> Result<Self, TestbedError> {
         let (port, own_port) = (FIRST_PORT + number as u16, FIRST_OWN_PORT + number as u16);
         let output = &plan.scenario().output;
@@ -109,7 +110,7 @@ impl Flow {
         })
     }
 
-    /// Waits until the flow's server listens.
+    /// Waits until the iperf3 server of the flow listens.
     pub(super) fn wait(&self) -> Result<(), TestbedError> {
         wait_for(&self.dst.1, PROGRAM, self.port)
     }
@@ -124,8 +125,7 @@ impl Flow {
     ) -> Result<u32, TestbedError> {
         let control = kernel_name(&transport.congestion_control).to_owned();
         let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
-        // The program iperf3 accepts only whole seconds.
-        // For other durations, a signal ends the program's test.
+        // The program iperf3 accepts only whole seconds. For other durations, a signal ends iperf3.
         let seconds = left.as_secs_f64().ceil().max(1.0);
         self.ends = (seconds - left.as_secs_f64()).abs() < 0.1;
         let args = words(&format!(
@@ -166,7 +166,8 @@ impl Flow {
         Ok(bufferlab_dataplane::frame::tcp_flow(ends.0, ends.1))
     }
 
-    /// Interrupts the flow if it does not end without a signal. The client then reports.
+    /// Interrupts the flow's client if it does not end without a signal. The interrupted client
+    /// then reports its measurement.
     pub(super) fn interrupt(&mut self) {
         if let (Some(client), false) = (self.client.take(), self.ends) {
             self.interrupted.store(true, Ordering::Relaxed);
@@ -179,7 +180,7 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// The fields of iperf3's report that are used.
+/// The fields of iperf3's report that the testbed uses.
 #[derive(Debug, Deserialize)]
 struct Report {
     error: Option<String>,

@@ -6,7 +6,7 @@
 //! the priority of control packets. These packets are requests and acknowledgements.
 //!
 //! Memcached does not choose a congestion control. The server uses the control of its route to the
-//! client at the time at which it accepts the connection. The network's default cannot be used,
+//! client at the time when the server accepts the connection. The network's default cannot be used,
 //! because the default must be a control that the machine allows to every user.
 
 use super::{Running, start_in, wait_for};
@@ -31,7 +31,7 @@ const LEAST_LIMIT: u64 = 1 << 20;
 /// Generous estimate of memcached's memory overhead per value (bytes): the item's header.
 const AROUND: u64 = 1 << 10;
 
-/// The memcached server of a host.
+/// A memcached server that runs on a host.
 #[derive(Debug)]
 pub(super) struct Memcached {
     host: u32,
@@ -45,7 +45,7 @@ fn failed(error: Error) -> TestbedError {
     TestbedError::Program { program: PROGRAM.to_owned(), why: error.to_string() }
 }
 
-/// Memcached's key for the value of `size` bytes.
+/// Key under which memcached stores the value of `size` bytes.
 fn key(size: u64) -> String {
     format!("bytes-{size}")
 }
@@ -95,7 +95,8 @@ impl Memcached {
         in_network(&self.name, store)?.map_err(failed)
     }
 
-    /// Opens a connection from the querying host `dst`. On return, the server has accepted it.
+    /// Opens a connection from the querying host `dst`. On return, the server has accepted the
+    /// connection.
     pub(super) fn connect(
         &self,
         (dst, name): (u32, &str),
@@ -124,8 +125,8 @@ impl Memcached {
             Ok((stream, port))
         };
         let (stream, port) = in_network(name, open)?.map_err(failed)?;
-        // Other connections to the client, such as iperf3's, choose their congestion controls.
-        // A route would override the congestion control that the connection chooses.
+        // The route is removed, because its congestion control would override the choice of other
+        // connections to the client, such as those of iperf3.
         run_in(&self.name, &format!("ip route del {route}"))?;
         let (send, asked) = channel();
         let received = Arc::new(AtomicU64::new(0));

@@ -48,7 +48,7 @@ fn has_no_qos(config: &Config, port: &PortName) -> bool {
     !config.port_qos.contains_key(port)
 }
 
-/// Whether all ports have a common map of this kind.
+/// Whether all ports have a common QoS map of the kind `kind`.
 fn is_global(config: &Config, kind: MapKind) -> bool {
     config.global_qos.as_ref().is_some_and(|qos| qos.maps.contains_key(&kind))
 }

@@ -5,7 +5,7 @@ use bufferlab_testbed::parity::{verify, verify_until};
 use bufferlab_units::{RandomStream, Time};
 use std::path::Path;
 
-/// A switch with three ports of 100 Mb/s, a host at the first two ports, and two priorities.
+/// Returns a switch with three ports of 100 Mb/s, one host at each port, and two priorities.
 fn switch(rest: &str) -> SwitchFile {
     let port = |h: usize| {
         format!(

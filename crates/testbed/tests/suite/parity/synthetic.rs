@@ -5,7 +5,8 @@ use bufferlab_dataplane::{SwitchFile, load_text};
 use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use std::path::Path;
 
-/// A switch with four ports at two rates. At one rate, a byte takes no whole number of nanoseconds.
+/// Returns a switch with four ports at two rates. At 300 Mb/s, the time of a byte is not a whole
+/// number of nanoseconds.
 fn switch(rest: &str) -> SwitchFile {
     let ports = [100, 100, 100, 300].iter().enumerate();
     let ports: String = ports
