@@ -61,23 +61,25 @@ pub(crate) enum Command {
     /// Run one experiment: write tables, manifest and report into a folder, and print a summary
     #[command(after_help = examples::RUN)]
     Run(RunArgs),
-    /// Compare buffer policies on the same traffic, paired by seed. Reuse finished runs
+    /// Compare buffer policies on the same traffic, paired by seed. Reuse finished runs of the
+    /// folder of results
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
-    /// Run a grid over keys of a scenario, for several policies and seeds. Reuse finished runs
+    /// Run a grid over keys of a scenario, for several policies and seeds. Reuse finished runs of
+    /// the folder of results
     #[command(after_help = examples::SWEEP)]
     Sweep(SweepArgs),
     /// Reproduce figures and tables of the five papers, and judge the papers' claims
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(ReproduceArgs),
-    /// Write a scenario, a study or the crate of a policy, with comments, as a start
+    /// Write a commented starting point for a scenario, a study or the Rust crate of a policy
     #[command(subcommand, after_help = examples::NEW)]
     New(NewCommand),
-    /// Check a scenario and print what would run
+    /// Check a scenario and print its network, transports and traffic
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Write a scenario from the files of another simulator: htsim, GOAL, Chakra, AICB, HPCC. Print
-    /// the parts that were read, ignored and assumed
+    /// the settings that were read from the files, ignored or assumed
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Write report.html for a folder of results
@@ -123,7 +125,7 @@ pub(crate) enum Command {
     /// Measure the engine's speed on a scenario in packet-hops per CPU second. Write nothing
     #[command(after_help = examples::BENCH)]
     Bench(BenchArgs),
-    /// Calculate what the papers prove for your switch, and show the derivation
+    /// Calculate the bounds that the papers prove for your switch, and show their derivation
     #[command(subcommand, after_help = examples::THEORY)]
     Theory(TheoryCommand),
     /// Explain, check, compare and simulate SONiC's buffer and QoS configurations
@@ -165,8 +167,8 @@ pub(crate) enum NewCommand {
         /// Name of the policy, or a path whose last part is the name
         #[arg(value_parser = new_item)]
         name: PathBuf,
-        /// Checkout of bufferlab to build on [default: the checkout of this program, or the
-        /// checkout around the current folder]
+        /// Checkout of bufferlab that the new crate depends on [default: the checkout of this
+        /// program, or the checkout around the current folder]
         #[arg(long, value_name = "FOLDER")]
         checkout: Option<PathBuf>,
     },
@@ -197,7 +199,7 @@ fn new_item(text: &str) -> Result<PathBuf, String> {
 /// Arguments of `import`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Files that belong together, such as a topology and its flows, or the traces of all ranks
+    /// Files of one simulation, such as a topology and its flows, or the traces of all ranks
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Name the format of all files [default: recognised by their content]
@@ -221,13 +223,13 @@ pub(crate) struct ImportArgs {
     /// Read `start` of connection matrices in this unit; files before November 2023 use `us`
     #[arg(long, value_name = "UNIT", default_value = "ps", value_enum)]
     pub(crate) start_unit: StartUnit,
-    /// Execute collectives by this algorithm if a file gives only their names
+    /// Execute a collective by this algorithm if the file gives only the collective's name
     #[arg(long, value_name = "NAME", default_value = "ring", value_parser = collective_algorithm())]
     pub(crate) algorithm: Algorithm,
     /// Set the number of ranks per server, for the hierarchical algorithm
     #[arg(long, value_name = "N", default_value = "8")]
     pub(crate) ranks_per_server: NonZero<u32>,
-    /// Set the size of the collective of an MSCCL algorithm, whose file has none
+    /// Set the size of the collective of an MSCCL algorithm, because MSCCL files have no sizes
     #[arg(long, value_name = "SIZE", default_value = "1048576 B", value_parser = import_size)]
     pub(crate) size: u64,
     /// Divide the numbers of nodes in GOAL files by this number of network cards per rank
@@ -310,7 +312,7 @@ pub(crate) enum TestbedCommand {
     /// Repeat the papers' experiments with real packets and in the simulator
     #[command(after_help = examples::TESTBED_REPRODUCE)]
     Reproduce(TestbedReproduceArgs),
-    /// Open a shell on a host of a running testbed, or run a command there
+    /// Open a shell or run a command on a host of a running testbed
     #[command(after_help = examples::TESTBED_SHELL)]
     Shell(TestbedShellArgs),
     /// End every running testbed
@@ -321,7 +323,7 @@ pub(crate) enum TestbedCommand {
 /// `testbed shell`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedShellArgs {
-    /// Host (`h0`), or `switch`
+    /// Host of the testbed (`h0`), or `switch`
     pub(crate) host: String,
     /// Choose a testbed by its process ID [default: the only running testbed]
     #[arg(long, value_name = "PROCESS")]
@@ -341,12 +343,12 @@ pub(crate) struct WatchArgs {
     /// marks as comments
     #[arg(long, value_name = "FOLDER")]
     pub(crate) capture: Option<PathBuf>,
-    /// Capture at most this many bytes of each frame; 0 captures all
+    /// Capture at most this many bytes of each frame; 0 captures whole frames
     #[arg(long, value_name = "SIZE", value_parser = snapshot_length, default_value_t = bufferlab_dataplane::SNAPSHOT_BYTES, requires = "capture")]
     pub(crate) snapshot_length: u32,
 }
 
-/// Registered policies in one argument.
+/// Registered policies that one argument of the command line names.
 #[derive(Clone, Debug)]
 pub(crate) struct TestbedPolicies(pub(crate) Vec<&'static PolicyInfo>);
 
@@ -438,7 +440,7 @@ pub(crate) struct TestbedUpArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("written").args(["record", "capture"]).multiple(true))]
 pub(crate) struct SwitchArgs {
-    /// Switch file, as docs/how-to/real-switch.md describes it
+    /// TOML file of the switch, with the keys that docs/how-to/real-switch.md describes
     #[arg(required_unless_present = "verify")]
     pub(crate) file: Option<PathBuf>,
     /// Record all arrivals, and the decisions of the switch, in this folder [default: no record]
@@ -520,8 +522,8 @@ pub(crate) struct ScenarioArgs {
     /// the scenario's `start_jitter`]
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
-    /// Choose the order of simultaneous events: by a draw, or as scheduled, as in ns-3 [default:
-    /// the scenario's `tie_order`]
+    /// Choose the order of simultaneous events: random, or the order of scheduling as in ns-3
+    /// [default: the scenario's `tie_order`]
     #[arg(long, value_name = "ORDER", value_parser = tie_order_parser())]
     tie_order: Option<String>,
     /// Record every event of every packet in the buffers of all switches, or of this switch, for
@@ -573,8 +575,8 @@ pub(crate) struct ExecutionArgs {
     /// Execute this many runs in parallel [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Use this many threads per run; the tables are the same. Racks are split among the threads
-    /// [default: cores that no other run needs, from 64 hosts on]
+    /// Use this many threads per run; the number does not change the tables. The threads share the
+    /// network's racks [default: cores that no other run needs, from 64 hosts on]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
@@ -612,7 +614,8 @@ pub(crate) struct RunArgs {
     pub(crate) with_earlier: bool,
 }
 
-/// Number of seeds of `compare`. With fewer seeds, intervals are usually too wide to read.
+/// Number of seeds of `compare`. With fewer than five seeds, confidence intervals are usually too
+/// wide for a conclusion.
 const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 
 /// `compare`.
@@ -624,11 +627,12 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     /// Compare these policies, the baseline first, as arguments or separated by commas. `all`
-    /// selects the scenario's policy, then every other policy that fits [default: dt,cs,abm]
+    /// selects the scenario's policy, then every other policy that can run the scenario [default:
+    /// dt,cs,abm]
     #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyList>,
-    /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
-    /// or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
+    /// Also compare variants (a policy, its parameters, other changes, an optional label), as
+    /// arguments or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
     variants: Vec<VariantList>,
     #[command(flatten)]
@@ -640,8 +644,9 @@ pub(crate) struct CompareArgs {
     /// Show the folder's earlier runs of the same scenario, too [default: only requested runs]
     #[arg(long)]
     pub(crate) with_earlier: bool,
-    /// Add seeds (5, 10, 20, 40 …) until all intervals of the differences are at most ± this part
-    /// of the baseline's mean. --seeds limits the number of seeds [default: 160]
+    /// Add seeds (5, 10, 20, 40 …) until the interval of every difference is at most ± this
+    /// percentage of the baseline's mean. --seeds limits the number of seeds per policy [default:
+    /// 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until_interval: Option<f64>,
     /// Apply --until-interval to this metric, as `compare --json` names it [default: the first
@@ -662,7 +667,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CompareArgs {
-    /// Number of seeds without `--until-interval`.
+    /// Number of seeds of `compare` without `--until-interval`.
     pub(crate) fn seeds(&self) -> NonZero<u32> {
         self.execution.seeds.unwrap_or(COMPARED_SEEDS)
     }
@@ -732,7 +737,8 @@ pub(crate) struct SweepArgs {
 }
 
 impl SweepArgs {
-    /// Policies and variants to compare, the baseline first. Empty: the scenario's own policy.
+    /// Policies and variants to compare, the baseline first. An empty list means the scenario's
+    /// policy.
     pub(crate) fn choices(&self) -> Vec<PolicySelection> {
         choices(&self.policies, &self.variants)
     }
@@ -750,7 +756,7 @@ pub(crate) struct CheckArgs {
     /// Print the resolved scenario, with every default filled in, instead of a summary
     #[arg(long)]
     pub(crate) resolved: bool,
-    /// Print the plan as JSON (`bufferlab schema check`)
+    /// Print the checked scenario's summary as JSON (`bufferlab schema check`)
     #[arg(long, conflicts_with = "resolved")]
     pub(crate) json: bool,
 }
@@ -767,19 +773,19 @@ pub(crate) struct ExplainArgs {
     /// Print the explanations as JSON (`bufferlab schema explanations`)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Explain this kind of event
+    /// Explain events of this kind
     #[arg(long, value_enum, default_value = "loss")]
     pub(crate) event: EventKind,
-    /// Search only this switch [default: all switches]
+    /// Search the events of this switch only [default: all switches]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
-    /// Search only this port [default: all ports]
+    /// Search the events of this port only [default: all ports]
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
     /// Skip events before this time, such as "12.5 ms" [default: the start of the run]
     #[arg(long, value_name = "TIME")]
     pub(crate) after: Option<String>,
-    /// Start with the n-th event of this kind
+    /// Skip the first N − 1 events of the kind that `--event` names
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) nth: NonZero<u64>,
@@ -787,8 +793,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) count: NonZero<u64>,
-    /// Explain the critical path of the slowest iteration of every schedule instead: the event that
-    /// each node waited for, and the first pause or loss. Run the scenario twice
+    /// Explain the critical path of the slowest iteration of every schedule: the event that each
+    /// node waited for, and the first pause or loss. Needs two runs of the scenario
     #[arg(long, conflicts_with_all = ["event", "switch", "port", "after", "nth", "count"])]
     pub(crate) critical_path: bool,
     /// Explain the critical path of this iteration, from 0 [default: the slowest iteration]
@@ -808,7 +814,7 @@ pub(crate) struct ViewArgs {
     /// run, and every packet around the first losses
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the events for another viewer instead: Perfetto (ui.perfetto.dev) or Wireshark
+    /// Write the recorded events for Perfetto (ui.perfetto.dev) or Wireshark instead of a page
     #[arg(long, value_name = "FORMAT", value_enum, requires = "out")]
     pub(crate) trace: Option<TraceFormat>,
     /// Serve the page at this port of the loopback interface [default: any free port]
@@ -829,7 +835,7 @@ pub(crate) struct PlayArgs {
 pub(crate) enum TraceFormat {
     /// Trace events as JSON: queues as counters, losses and marks as instants, pauses as slices
     Perfetto,
-    /// Packets, with their fates as comments
+    /// Capture for Wireshark: packets, with their fates as comments
     Pcapng,
 }
 
@@ -869,17 +875,17 @@ pub(crate) struct ReproduceArgs {
     /// Print the verdicts as JSON (`bufferlab schema reproduce`)
     #[arg(long, conflicts_with_all = ["list", "why", "values"])]
     pub(crate) json: bool,
-    /// Find the differences between the paper's reading and the artifact's that decide a claim
-    /// (`REV-F7a-1`, or several with commas). Each difference applies alone on the same arrivals,
-    /// then in pairs. `disputed` selects all claims whose recorded verdicts differ between the two
-    /// readings
+    /// Find the differences between the readings `paper` and `artifact` that decide a claim
+    /// (`REV-F7a-1`, or several with commas). With identical arrivals, try each difference alone,
+    /// then each pair of differences. `disputed` selects all claims whose recorded verdicts differ
+    /// between the two readings
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
-    /// With --why, set this key instead of the artifact's readings (repeatable)
+    /// With --why, try this value of a key instead of the artifact's settings (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
-    /// Judge every statement under each reading that its paper leaves open, one at a time. Finished
-    /// runs are reused, so a repeated command continues after an interruption
+    /// Judge every statement under each setting that its paper leaves open, one setting at a time.
+    /// Finished runs are reused, so a repeated command continues after an interruption
     #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
     pub(crate) readings: bool,
     /// Run nothing: draw panels and compute effects from recorded means. FILE is `recorded`, a
@@ -896,8 +902,8 @@ pub(crate) struct ReproduceArgs {
     /// Choose the size: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
-    /// Choose the reading of points that the papers leave open: the paper's, or the authors' public
-    /// simulator's where a simulator exists [default: the experiment's reading]
+    /// Choose the source of settings that the papers leave open: the paper's text, or the authors'
+    /// public simulator where one exists [default: the experiment's reading]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
     /// Run this many seeds per point [default: the experiment's number]
@@ -936,9 +942,10 @@ pub(crate) struct ReproduceArgs {
 pub(crate) enum SchemaOf {
     /// Scenario files
     Scenario,
-    /// Output of `run`, `compare`, `report` and `testbed run` with `--json`; `comparison.json`
+    /// Output of `run`, `compare`, `report` and `testbed run` with `--json`, and the file
+    /// `comparison.json`
     Comparison,
-    /// Output of `sweep --json`; `sweep.json`
+    /// Output of `sweep --json`, and the file `sweep.json`
     Sweep,
     /// Output of `explain --json`
     Explanations,
@@ -974,7 +981,7 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Exclude the warm-up, in which flows find an empty network. Print the end of the warm-up
-    /// (MSER-5) and the results after it, and write nothing
+    /// (MSER-5) and the results without the warm-up, and write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
     /// Write the charts of completion times, or the charts of a sweep over its first key, as SVG,
@@ -1062,7 +1069,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value = "5", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) runs: NonZero<u32>,
-    /// Use this many threads per run; the results are the same. Racks are split among the threads
+    /// Use this many threads per run; the number does not change the results. The threads share the
+    /// network's racks
     #[arg(long, default_value = "1", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: NonZero<usize>,
@@ -1099,7 +1107,8 @@ impl TypedValueParser for Trimmed {
     }
 }
 
-/// Parser of names between commas. It omits an empty name, as before the blank of "dt, abm".
+/// Parser of names between commas. Empty names are omitted, such as the name after the comma of
+/// `dt,`.
 #[derive(Clone, Debug)]
 struct Listed(Trimmed);
 
@@ -1186,7 +1195,7 @@ enum Mistyped {
     VaryRange,
 }
 
-/// Reads a number of at least one.
+/// Reads a whole number that is at least one.
 fn count<T: FromStr>(text: &str) -> Result<T, Mistyped> {
     text.parse().map_err(|_| Mistyped::Count)
 }
@@ -1208,7 +1217,8 @@ fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
     Ok(Vary { key, values })
 }
 
-/// Reads a name, perhaps with parameters in brackets, and a text: `dt(alpha=2)=DT, generous`.
+/// Reads a name, with optional parameters, and the text that replaces the name:
+/// `dt(alpha=2)=DT, generous`.
 fn parse_label(text: &str) -> Result<(String, String), Mistyped> {
     let mut depth = 0_i32;
     let at = text.char_indices().find(|(_, character)| {
