@@ -47,7 +47,7 @@ pub(crate) struct Args {
     pub(crate) memory_limit: Option<u64>,
 }
 
-/// Choices of when messages have colours.
+/// Choices of `--color`: when messages on stderr have colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Colour {
     Auto,
@@ -106,14 +106,14 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files, or of a command's `--json` output
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Format whose schema is printed
+        /// Format or output whose JSON Schema is printed
         #[arg(value_enum, default_value = "scenario")]
         what: SchemaOf,
     },
     /// Print a shell script that completes commands, options and their values
     #[command(after_help = examples::COMPLETIONS)]
     Completions {
-        /// Shell to complete commands in
+        /// Shell for which the script completes commands
         shell: clap_complete::Shell,
     },
     /// Write a manual page for every command
@@ -306,7 +306,7 @@ pub(crate) enum TestbedCommand {
     #[command(after_help = examples::TESTBED_RUN)]
     Run(TestbedRunArgs),
     /// Build the hosts, links and switch of a scenario and open a shell inside the testbed. The
-    /// testbed ends with the shell
+    /// testbed ends when the shell ends
     #[command(after_help = examples::TESTBED_UP)]
     Up(TestbedUpArgs),
     /// Repeat the papers' experiments with real packets and in the simulator
@@ -315,7 +315,7 @@ pub(crate) enum TestbedCommand {
     /// Open a shell or run a command on a host of a running testbed
     #[command(after_help = examples::TESTBED_SHELL)]
     Shell(TestbedShellArgs),
-    /// End every running testbed
+    /// End every running testbed on this machine
     #[command(after_help = examples::TESTBED_DOWN)]
     Down,
 }
@@ -378,7 +378,7 @@ pub(crate) struct TestbedRunArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Skip the runs in the simulator
+    /// Run only with real hosts, not in the simulator
     #[arg(long)]
     pub(crate) only_real: bool,
     /// Print the results as JSON (`bufferlab schema comparison`)
@@ -400,7 +400,7 @@ pub(crate) struct TestbedReproduceArgs {
     /// Use a folder of custom experiments, NAME/FIGURE.toml [default: the papers' experiments]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) registry: Option<PathBuf>,
-    /// Repeat every point this many times [default: the experiment's number]
+    /// Repeat every point of an experiment this many times [default: the experiment's number]
     #[arg(long, value_name = "COUNT")]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder, and reuse its finished runs
@@ -451,7 +451,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) replace: bool,
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
-    /// End after this time, such as "10 s" [default: at Ctrl-C]
+    /// End the switch after this time, such as "10 s" [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span, conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) duration: Option<Time>,
     /// Serve counters for Prometheus at this loopback address, such as 127.0.0.1:9420
@@ -466,7 +466,7 @@ pub(crate) struct SwitchArgs {
     /// Replay a record through the simulator and compare every verdict, mark and departure
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "live", "capture"])]
     pub(crate) verify: Option<PathBuf>,
-    /// Compare switch and simulator on this many generated arrivals; forward nothing
+    /// Compare switch and simulator on this many generated arrivals; forward no frames
     #[arg(long, value_name = "PACKETS", conflicts_with_all = ["verify", "live", "capture"])]
     pub(crate) synthetic: Option<usize>,
     /// Print the summary as JSON (`bufferlab schema switch`; with --verify or --synthetic
@@ -562,10 +562,10 @@ impl ScenarioArgs {
     }
 }
 
-/// Options of executing runs.
+/// Options of commands that execute runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// Set the number of seeds: the scenario's seed and the seeds after it [default: 1]
+    /// Run this many seeds: the scenario's seed and the next numbers [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder [default: a folder below results/, named after the
@@ -621,7 +621,7 @@ const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 /// `compare`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |seeds| seeds.help(
-    "Set the number of seeds: the scenario's seed and the seeds after it [default: 5]"
+    "Run this many seeds: the scenario's seed and the next numbers [default: 5]"
 )))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
@@ -794,7 +794,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) count: NonZero<u64>,
     /// Explain the critical path of the slowest iteration of every schedule: the event that each
-    /// node waited for, and the first pause or loss. Needs two runs of the scenario
+    /// node waited for, and the first pause or loss. The command runs the scenario twice
     #[arg(long, conflicts_with_all = ["event", "switch", "port", "after", "nth", "count"])]
     pub(crate) critical_path: bool,
     /// Explain the critical path of this iteration, from 0 [default: the slowest iteration]
@@ -807,7 +807,7 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct ViewArgs {
     /// Folder of a run, which shows every packet if the run was recorded with --packets
     pub(crate) folder: PathBuf,
-    /// Show this switch [default: the first switch with records]
+    /// Show the buffer of this switch [default: the first switch with records]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
     /// Write the page into this file instead of serving it. The saved page has samples of the whole
@@ -846,9 +846,9 @@ pub(crate) enum EventKind {
     Drop,
     /// A packet was marked on arrival
     Mark,
-    /// A stored packet was removed to make room for another one
+    /// A stored packet was removed to make room for another packet
     Eviction,
-    /// A drop or an eviction
+    /// A packet was dropped or evicted
     Loss,
     /// A sender was paused
     Pause,
@@ -906,7 +906,7 @@ pub(crate) struct ReproduceArgs {
     /// public simulator where one exists [default: the experiment's reading]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
-    /// Run this many seeds per point [default: the experiment's number]
+    /// Run this many seeds per point of an experiment [default: the experiment's number]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Shift all seeds by this number, to see whether a verdict depends on the seeds
@@ -1065,7 +1065,7 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Repeat the run this many times, and print the fastest and the median
+    /// Repeat the run this many times, and print the fastest and the median speed
     #[arg(long, default_value = "5", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) runs: NonZero<u32>,
