@@ -631,7 +631,7 @@ pub(crate) struct CompareArgs {
     /// dt,cs,abm]
     #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyList>,
-    /// Also compare variants (a policy, its parameters, other changes, an optional label), as
+    /// Compare variants, too (a policy, its parameters, other changes, an optional label), as
     /// arguments or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
     variants: Vec<VariantList>,
