@@ -33,11 +33,12 @@ pub(crate) enum TheoryCommand {
 /// Names of the commands that are no calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
-/// Name of the option `--verify`, which every calculator has. It replays the answer
-/// packet by packet.
+/// Name of the option `--verify`, which every calculator has. The option replays the answer packet
+/// by packet.
 const VERIFY: &str = "verify";
 
-/// Name of the option `--json`, which every calculator has. It prints the derivation as JSON.
+/// Name of the option `--json`, which every calculator has. The option prints the derivation as
+/// JSON.
 const JSON: &str = "json";
 
 impl FromArgMatches for TheoryCommand {
@@ -237,7 +238,7 @@ fn value_parser(kind: ParamKind) -> ValueParser {
     }
 }
 
-/// The number of a measure without its unit, which may be omitted: `40 m`, `50 %`.
+/// The number of a measure such as `40 m` or `50 %`, whose unit may be omitted.
 fn without_unit<'a>(text: &'a str, unit: &'a str) -> &'a str {
     let signs = match unit {
         "metres" => &["metres", "meters", "m"][..],
