@@ -159,8 +159,7 @@ fn policy_index() -> String {
         [Add a policy](../../extend/policy.md).\n\n\
         Every policy passes the common suite (`dev/conformance`): it stays within the buffer, conserves \
         packets, keeps the ledger right after every operation, is deterministic and work conserving, admits up \
-        to its threshold and not beyond, and refuses packets larger than the buffer. The suite plays all scripts \
-        of six operations over a buffer of three packets, and random switches of 1–32 ports × 1–8 queues.\n\n\
+        to its threshold and not beyond, and refuses packets larger than the buffer.\n\n\
         | name | policy | what it does | work per decision |\n|---|---|---|---|\n"
         .to_owned();
     for info in POLICIES {

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     pub(crate) memory_limit: Option<u64>,
 }
 
-/// Values of `--color`: when messages have colours.
+/// Choices of `--color`: when messages on stderr have colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Colour {
     Auto,
@@ -61,23 +61,25 @@ pub(crate) enum Command {
     /// Run one experiment: write tables, manifest and report into a folder, and print a summary
     #[command(after_help = examples::RUN)]
     Run(RunArgs),
-    /// Compare buffer policies on the same traffic, paired by seed. Reuse finished runs
+    /// Compare buffer policies on the same traffic, paired by seed. Reuse finished runs of the
+    /// folder of results
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
-    /// Run a grid over keys of a scenario, for several policies and seeds. Reuse finished runs
+    /// Run a grid over keys of a scenario, for several policies and seeds. Reuse finished runs of
+    /// the folder of results
     #[command(after_help = examples::SWEEP)]
     Sweep(SweepArgs),
     /// Reproduce figures and tables of the five papers, and judge the papers' claims
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(ReproduceArgs),
-    /// Write a scenario, a study or the crate of a policy, with comments, as a start
+    /// Write a commented starting point for a scenario, a study or the Rust crate of a policy
     #[command(subcommand, after_help = examples::NEW)]
     New(NewCommand),
-    /// Check a scenario and print what would run
+    /// Check a scenario and print its network, transports and traffic
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Write a scenario from the files of another simulator: htsim, GOAL, Chakra, AICB, HPCC. Print
-    /// the parts that were read, ignored and assumed
+    /// the settings that were read from the files, ignored or assumed
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Write report.html for a folder of results
@@ -104,14 +106,14 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files, or of a command's `--json` output
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Output or file whose JSON schema is printed
+        /// Format or output whose JSON Schema is printed
         #[arg(value_enum, default_value = "scenario")]
         what: SchemaOf,
     },
     /// Print a shell script that completes commands, options and their values
     #[command(after_help = examples::COMPLETIONS)]
     Completions {
-        /// Shell that runs the completion script
+        /// Shell for which the script completes commands
         shell: clap_complete::Shell,
     },
     /// Write a manual page for every command
@@ -123,7 +125,7 @@ pub(crate) enum Command {
     /// Measure the engine's speed on a scenario in packet-hops per CPU second. Write nothing
     #[command(after_help = examples::BENCH)]
     Bench(BenchArgs),
-    /// Calculate what the papers prove for your switch, and show the derivation
+    /// Calculate the bounds that the papers prove for your switch, and show their derivation
     #[command(subcommand, after_help = examples::THEORY)]
     Theory(TheoryCommand),
     /// Explain, check, compare and simulate SONiC's buffer and QoS configurations
@@ -165,8 +167,8 @@ pub(crate) enum NewCommand {
         /// Name of the policy, or a path whose last part is the name
         #[arg(value_parser = new_item)]
         name: PathBuf,
-        /// Checkout of bufferlab to build on [default: the checkout of this program, or the
-        /// checkout around the current folder]
+        /// Checkout of bufferlab that the new crate depends on [default: the checkout of this
+        /// program, or the checkout around the current folder]
         #[arg(long, value_name = "FOLDER")]
         checkout: Option<PathBuf>,
     },
@@ -197,7 +199,7 @@ fn new_item(text: &str) -> Result<PathBuf, String> {
 /// Arguments of the command `import`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Files of one experiment, such as a topology and its flows, or the traces of all ranks
+    /// Files of one simulation, such as a topology and its flows, or the traces of all ranks
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Name the format of all files [default: recognised by their content]
@@ -221,13 +223,13 @@ pub(crate) struct ImportArgs {
     /// Read `start` of connection matrices in this unit; files before November 2023 use `us`
     #[arg(long, value_name = "UNIT", default_value = "ps", value_enum)]
     pub(crate) start_unit: StartUnit,
-    /// Execute collectives by this algorithm if a file gives only their names
+    /// Execute a collective by this algorithm if the file gives only the collective's name
     #[arg(long, value_name = "NAME", default_value = "ring", value_parser = collective_algorithm())]
     pub(crate) algorithm: Algorithm,
     /// Set the number of ranks per server, for the hierarchical algorithm
     #[arg(long, value_name = "N", default_value = "8")]
     pub(crate) ranks_per_server: NonZero<u32>,
-    /// Set the size of the collective of an MSCCL algorithm, whose file has none
+    /// Set the size of the collective of an MSCCL algorithm, because MSCCL files have no sizes
     #[arg(long, value_name = "SIZE", default_value = "1048576 B", value_parser = import_size)]
     pub(crate) size: u64,
     /// Divide the numbers of nodes in GOAL files by this number of network cards per rank
@@ -305,16 +307,16 @@ pub(crate) enum TestbedCommand {
     #[command(after_help = examples::TESTBED_RUN)]
     Run(TestbedRunArgs),
     /// Build the hosts, links and switch of a scenario and open a shell inside the testbed. The
-    /// testbed ends with the shell
+    /// testbed ends when the shell ends
     #[command(after_help = examples::TESTBED_UP)]
     Up(TestbedUpArgs),
     /// Repeat the papers' experiments with real packets and in the simulator
     #[command(after_help = examples::TESTBED_REPRODUCE)]
     Reproduce(TestbedReproduceArgs),
-    /// Open a shell on a host of a running testbed, or run a command on the host
+    /// Open a shell or run a command on a host of a running testbed
     #[command(after_help = examples::TESTBED_SHELL)]
     Shell(TestbedShellArgs),
-    /// End every running testbed
+    /// End every running testbed on this machine
     #[command(after_help = examples::TESTBED_DOWN)]
     Down,
 }
@@ -322,7 +324,7 @@ pub(crate) enum TestbedCommand {
 /// Arguments of the command `testbed shell`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedShellArgs {
-    /// Name of the host, such as `h0`, or `switch` for the switch
+    /// Host of the testbed (`h0`), or `switch`
     pub(crate) host: String,
     /// Choose a testbed by its process ID [default: the only running testbed]
     #[arg(long, value_name = "PROCESS")]
@@ -342,7 +344,7 @@ pub(crate) struct WatchArgs {
     /// marks as comments
     #[arg(long, value_name = "FOLDER")]
     pub(crate) capture: Option<PathBuf>,
-    /// Capture at most this many bytes of each frame; 0 captures all
+    /// Capture at most this many bytes of each frame; 0 captures whole frames
     #[arg(long, value_name = "SIZE", value_parser = snapshot_length, default_value_t = bufferlab_dataplane::SNAPSHOT_BYTES, requires = "capture")]
     pub(crate) snapshot_length: u32,
 }
@@ -377,7 +379,7 @@ pub(crate) struct TestbedRunArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Skip the runs in the simulator
+    /// Run only with real hosts, not in the simulator
     #[arg(long)]
     pub(crate) only_real: bool,
     /// Print the results as JSON (`bufferlab schema comparison`)
@@ -399,7 +401,7 @@ pub(crate) struct TestbedReproduceArgs {
     /// Use a folder of custom experiments, NAME/FIGURE.toml [default: the papers' experiments]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) registry: Option<PathBuf>,
-    /// Repeat every point this many times [default: the experiment's number]
+    /// Repeat every point of an experiment this many times [default: the experiment's number]
     #[arg(long, value_name = "COUNT")]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder, and reuse its finished runs
@@ -439,7 +441,7 @@ pub(crate) struct TestbedUpArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("written").args(["record", "capture"]).multiple(true))]
 pub(crate) struct SwitchArgs {
-    /// Switch file in the format that docs/how-to/real-switch.md describes
+    /// TOML file of the switch, with the keys that docs/how-to/real-switch.md describes
     #[arg(required_unless_present = "verify")]
     pub(crate) file: Option<PathBuf>,
     /// Record all arrivals, and the decisions of the switch, in this folder [default: no record]
@@ -450,7 +452,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) replace: bool,
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
-    /// Stop the switch after this time, such as "10 s" [default: at Ctrl-C]
+    /// End the switch after this time, such as "10 s" [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span, conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) duration: Option<Time>,
     /// Serve counters for Prometheus at this loopback address, such as 127.0.0.1:9420
@@ -465,7 +467,7 @@ pub(crate) struct SwitchArgs {
     /// Replay a record through the simulator and compare every verdict, mark and departure
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "live", "capture"])]
     pub(crate) verify: Option<PathBuf>,
-    /// Compare switch and simulator on this many generated arrivals; forward nothing
+    /// Compare switch and simulator on this many generated arrivals; forward no frames
     #[arg(long, value_name = "PACKETS", conflicts_with_all = ["verify", "live", "capture"])]
     pub(crate) synthetic: Option<usize>,
     /// Print the summary as JSON (`bufferlab schema switch`; with --verify or --synthetic
@@ -521,8 +523,8 @@ pub(crate) struct ScenarioArgs {
     /// the scenario's `start_jitter`]
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
-    /// Choose the order of simultaneous events: by a draw, or as scheduled, as in ns-3 [default:
-    /// the scenario's `tie_order`]
+    /// Choose the order of simultaneous events: random, or the order of scheduling as in ns-3
+    /// [default: the scenario's `tie_order`]
     #[arg(long, value_name = "ORDER", value_parser = tie_order_parser())]
     tie_order: Option<String>,
     /// Record every event of every packet in the buffers of all switches, or of this switch, for
@@ -561,10 +563,10 @@ impl ScenarioArgs {
     }
 }
 
-/// Options about seeds, threads and folders of the commands that execute runs.
+/// Options of commands that execute runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// Set the number of seeds: the scenario's seed and the seeds after it [default: 1]
+    /// Run this many seeds: the scenario's seed and the next numbers [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder [default: a folder below results/, named after the
@@ -574,8 +576,8 @@ pub(crate) struct ExecutionArgs {
     /// Execute this many runs in parallel [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Use this many threads per run, without an effect on the tables. Racks are split among the
-    /// threads [default: cores that no other run needs, from 64 hosts on]
+    /// Use this many threads per run; the number does not change the tables. The threads share the
+    /// network's racks [default: cores that no other run needs, from 64 hosts on]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
@@ -613,23 +615,25 @@ pub(crate) struct RunArgs {
     pub(crate) with_earlier: bool,
 }
 
-/// Number of seeds of `compare`. With fewer seeds, intervals are usually too wide to read.
+/// Number of seeds of `compare`. With fewer than five seeds, confidence intervals are usually too
+/// wide for a conclusion.
 const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 
 /// Arguments of the command `compare`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |seeds| seeds.help(
-    "Set the number of seeds: the scenario's seed and the seeds after it [default: 5]"
+    "Run this many seeds: the scenario's seed and the next numbers [default: 5]"
 )))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     /// Compare these policies, the baseline first, as arguments or separated by commas. `all`
-    /// selects the scenario's policy, then every other policy that fits [default: dt,cs,abm]
+    /// selects the scenario's policy, then every other policy that can run the scenario [default:
+    /// dt,cs,abm]
     #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyList>,
-    /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
-    /// or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
+    /// Compare variants, too (a policy, its parameters, other changes, an optional label), as
+    /// arguments or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
     variants: Vec<VariantList>,
     #[command(flatten)]
@@ -641,8 +645,9 @@ pub(crate) struct CompareArgs {
     /// Show earlier runs of the scenario in the folder, too [default: only requested runs]
     #[arg(long)]
     pub(crate) with_earlier: bool,
-    /// Add seeds (5, 10, 20, 40 …) until all intervals of the differences are at most ± this part
-    /// of the baseline's mean. --seeds limits the number of seeds [default: 160]
+    /// Add seeds (5, 10, 20, 40 …) until the interval of every difference is at most ± this
+    /// percentage of the baseline's mean. --seeds limits the number of seeds per policy [default:
+    /// 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until_interval: Option<f64>,
     /// Apply --until-interval to this metric, as `compare --json` names it [default: the first
@@ -663,7 +668,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CompareArgs {
-    /// Number of seeds per policy without `--until-interval`.
+    /// Number of seeds of `compare` without `--until-interval`.
     pub(crate) fn seeds(&self) -> NonZero<u32> {
         self.execution.seeds.unwrap_or(COMPARED_SEEDS)
     }
@@ -733,7 +738,8 @@ pub(crate) struct SweepArgs {
 }
 
 impl SweepArgs {
-    /// Policies and variants to compare, the baseline first. Empty: the scenario's own policy.
+    /// Policies and variants to compare, the baseline first. An empty list means the scenario's
+    /// policy.
     pub(crate) fn choices(&self) -> Vec<PolicySelection> {
         choices(&self.policies, &self.variants)
     }
@@ -751,7 +757,7 @@ pub(crate) struct CheckArgs {
     /// Print the resolved scenario, with every default filled in, instead of a summary
     #[arg(long)]
     pub(crate) resolved: bool,
-    /// Print the plan as JSON (`bufferlab schema check`)
+    /// Print the checked scenario's summary as JSON (`bufferlab schema check`)
     #[arg(long, conflicts_with = "resolved")]
     pub(crate) json: bool,
 }
@@ -772,16 +778,16 @@ pub(crate) struct ExplainArgs {
     /// Explain events of this kind
     #[arg(long, value_enum, default_value = "loss")]
     pub(crate) event: EventKind,
-    /// Explain only events of this switch [default: all switches]
+    /// Search the events of this switch only [default: all switches]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
-    /// Explain only events of this port [default: all ports]
+    /// Search the events of this port only [default: all ports]
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
     /// Skip events before this time, such as "12.5 ms" [default: the start of the run]
     #[arg(long, value_name = "TIME")]
     pub(crate) after: Option<String>,
-    /// Start with the n-th event of the chosen kind
+    /// Skip the first N − 1 events of the kind that `--event` names
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) nth: NonZero<u64>,
@@ -789,8 +795,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) count: NonZero<u64>,
-    /// Explain the critical path of the slowest iteration of every schedule instead: the event that
-    /// each node waited for, and the first pause or loss. Run the scenario twice
+    /// Explain the critical path of the slowest iteration of every schedule: the event that each
+    /// node waited for, and the first pause or loss. The command runs the scenario twice
     #[arg(long, conflicts_with_all = ["event", "switch", "port", "after", "nth", "count"])]
     pub(crate) critical_path: bool,
     /// Explain the critical path of this iteration, from 0 [default: the slowest iteration]
@@ -803,14 +809,14 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct ViewArgs {
     /// Folder of a run, which shows every packet if the run was recorded with --packets
     pub(crate) folder: PathBuf,
-    /// Show this switch [default: the first switch with records]
+    /// Show the buffer of this switch [default: the first switch with records]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
     /// Write the page into this file instead of serving the page. The saved page has samples of the
     /// whole run, and every packet around the first losses
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the events for another viewer instead: Perfetto (ui.perfetto.dev) or Wireshark
+    /// Write the recorded events for Perfetto (ui.perfetto.dev) or Wireshark instead of a page
     #[arg(long, value_name = "FORMAT", value_enum, requires = "out")]
     pub(crate) trace: Option<TraceFormat>,
     /// Serve the page at this port of the loopback interface [default: any free port]
@@ -831,7 +837,7 @@ pub(crate) struct PlayArgs {
 pub(crate) enum TraceFormat {
     /// Trace events as JSON: queues as counters, losses and marks as instants, pauses as slices
     Perfetto,
-    /// Packet capture (pcapng), with the treatment of each packet as a comment
+    /// Capture for Wireshark: packets, with their fates as comments
     Pcapng,
 }
 
@@ -842,9 +848,9 @@ pub(crate) enum EventKind {
     Drop,
     /// Packets that a switch marked on arrival
     Mark,
-    /// Stored packets that a switch removed to make room for other packets
+    /// A stored packet was removed to make room for another packet
     Eviction,
-    /// Packets that a switch dropped or evicted
+    /// A packet was dropped or evicted
     Loss,
     /// Pauses that a switch sent to a sender
     Pause,
@@ -871,17 +877,17 @@ pub(crate) struct ReproduceArgs {
     /// Print the verdicts as JSON (`bufferlab schema reproduce`)
     #[arg(long, conflicts_with_all = ["list", "why", "values"])]
     pub(crate) json: bool,
-    /// Find the differences between the paper's reading and the artifact's reading that decide a
-    /// claim (`REV-F7a-1`, or several with commas). Each difference applies alone on the same
-    /// arrivals, then in pairs. `disputed` selects all claims whose recorded verdicts differ
+    /// Find the differences between the readings `paper` and `artifact` that decide a claim
+    /// (`REV-F7a-1`, or several with commas). With identical arrivals, try each difference alone,
+    /// then each pair of differences. `disputed` selects all claims whose recorded verdicts differ
     /// between the two readings
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
-    /// With --why, set this key instead of the artifact's readings (repeatable)
+    /// With --why, try this value of a key instead of the artifact's settings (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
-    /// Judge every statement under each reading that its paper leaves open, one at a time. Finished
-    /// runs are reused, so a repeated command continues after an interruption
+    /// Judge every statement under each setting that its paper leaves open, one setting at a time.
+    /// Finished runs are reused, so a repeated command continues after an interruption
     #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
     pub(crate) readings: bool,
     /// Run nothing, but draw figures and compute effects from recorded means. FILE is `recorded`, a
@@ -898,11 +904,11 @@ pub(crate) struct ReproduceArgs {
     /// Choose the size: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
-    /// Choose the reading of settings that a paper leaves open: the paper's reading, or the reading
-    /// of the authors' public simulator [default: the experiment's reading]
+    /// Choose the source of settings that the papers leave open: the paper's text, or the authors'
+    /// public simulator where one exists [default: the experiment's reading]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
-    /// Run this many seeds per point [default: the experiment's number]
+    /// Run this many seeds per point of an experiment [default: the experiment's number]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Shift all seeds by this number, to see whether a verdict depends on the seeds
@@ -939,7 +945,8 @@ pub(crate) struct ReproduceArgs {
 pub(crate) enum SchemaOf {
     /// Scenario files
     Scenario,
-    /// Output of `run`, `compare`, `report` and `testbed run` with `--json`; `comparison.json`
+    /// Output of `run`, `compare`, `report` and `testbed run` with `--json`, and the file
+    /// `comparison.json`
     Comparison,
     /// Output of `sweep --json`, and the file `sweep.json`
     Sweep,
@@ -978,8 +985,8 @@ pub(crate) struct ReportArgs {
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's path
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exclude the warm-up, in which flows start in an empty network. Print the end of the warm-up
-    /// (MSER-5) and the results after the warm-up, and write nothing
+    /// Exclude the warm-up, in which flows find an empty network. Print the end of the warm-up
+    /// (MSER-5) and the results without the warm-up, and write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
     /// Write the charts of completion times, or the charts of a sweep over its first key, as SVG,
@@ -1063,12 +1070,12 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Repeat the run this many times, and print the fastest and the median
+    /// Repeat the run this many times, and print the fastest and the median speed
     #[arg(long, default_value = "5", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) runs: NonZero<u32>,
-    /// Use this many threads per run, without an effect on the results. Racks are split among the
-    /// threads
+    /// Use this many threads per run; the number does not change the results. The threads share the
+    /// network's racks
     #[arg(long, default_value = "1", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: NonZero<usize>,
@@ -1105,8 +1112,8 @@ impl TypedValueParser for Trimmed {
     }
 }
 
-/// Parser of names between commas, such as "dt, abm". The parser trims blanks and omits empty
-/// names.
+/// Parser of names between commas. Empty names are omitted, such as the name after the comma of
+/// `dt,`.
 #[derive(Clone, Debug)]
 struct Listed(Trimmed);
 
@@ -1193,7 +1200,7 @@ enum Mistyped {
     VaryRange,
 }
 
-/// Reads a number of at least one.
+/// Reads a whole number that is at least one.
 fn count<T: FromStr>(text: &str) -> Result<T, Mistyped> {
     text.parse().map_err(|_| Mistyped::Count)
 }
@@ -1215,7 +1222,8 @@ fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
     Ok(Vary { key, values })
 }
 
-/// Reads a name, perhaps with parameters in brackets, and a text: `dt(alpha=2)=DT, generous`.
+/// Reads a name, with optional parameters, and the text that replaces the name:
+/// `dt(alpha=2)=DT, generous`.
 fn parse_label(text: &str) -> Result<(String, String), Mistyped> {
     let mut depth = 0_i32;
     let at = text.char_indices().find(|(_, character)| {

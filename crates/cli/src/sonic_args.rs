@@ -38,12 +38,12 @@ pub(crate) enum SonicCommand {
     /// Compare two configurations: the differences in bytes and their consequences
     #[command(after_help = examples::SONIC_DIFF)]
     Diff {
-        /// Old and new configuration, a file or a folder each; with --redis, only the new
+        /// Old and new configuration, each a file or a folder; with --redis, name only the new
         /// configuration
         #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
         sides: Vec<PathBuf>,
         /// Read the old configuration from the Redis of a running switch: HOST:PORT or the path of
-        /// its socket
+        /// a socket
         #[arg(long, value_name = "ADDRESS")]
         redis: Option<String>,
         /// Add a file to the old and the new configuration, such as pg_profile_lookup.ini
@@ -62,7 +62,7 @@ pub(crate) enum SonicCommand {
     Predict {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the sent packets
+        /// Set the size of the test packets
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Print the prediction as JSON
@@ -79,21 +79,21 @@ pub(crate) enum SonicCommand {
     Vectors {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the sent packets
+        /// Set the size of the test packets
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Choose the output format: `yaml` is the format of sonic-mgmt's qos_params
         #[arg(long, value_enum, default_value = "text")]
         format: VectorFormat,
-        /// Write the qualification of every profile into this folder, as two scenarios: in one a
-        /// sender obeys pauses, in the other a sender ignores pauses
+        /// Write the qualification of every profile into this folder, as two scenarios: with a
+        /// sender that obeys pauses, and with a sender that ignores pauses
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
-        /// Judge whether the chip meets the expectations in this file (qos_params of sonic-mgmt),
-        /// and name the term that explains a difference
+        /// Compare the expected packet counts in this file (qos_params of sonic-mgmt) with the
+        /// prediction, and name the term that differs
         #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
         expect: Option<PathBuf>,
-        /// Judge only this topology of the file, such as topo-t1-lag [default: all]
+        /// Compare only this topology of the file, such as topo-t1-lag [default: all]
         #[arg(long, value_name = "NAME", requires = "expect")]
         topology: Option<String>,
     },
@@ -103,7 +103,7 @@ pub(crate) enum SonicCommand {
     Probe {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the sent packets
+        /// Set the size of the test packets
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
     },
@@ -113,8 +113,8 @@ pub(crate) enum SonicCommand {
     Calibrate {
         #[command(flatten)]
         files: SonicFiles,
-        /// Read a dump of COUNTERS_DB (JSON). Repeat the option for several dumps in the order of
-        /// time, with watermarks cleared between the dumps
+        /// Read a dump of COUNTERS_DB (JSON); repeat the option in the order of time, and clear
+        /// watermarks between two dumps
         #[arg(long, required = true, value_name = "FILE")]
         counters: Vec<PathBuf>,
         /// Set the size of the largest packet: a watermark may differ from a limit by one packet
@@ -151,7 +151,7 @@ pub(crate) struct SonicFiles {
     #[arg(required_unless_present = "redis", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Read CONFIG_DB, APPL_DB and STATE_DB from the Redis of a running switch, too: HOST:PORT or
-    /// the path of its socket
+    /// the path of a socket
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) redis: Option<String>,
     /// Name the chip [default: the chip of the configuration]
@@ -199,7 +199,7 @@ pub(crate) struct WhatIfArgs {
     /// Compare with another configuration of the same ports, too: a file, or a folder of files
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
-    /// Add a file to both configurations, such as pg_profile_lookup.ini (repeatable)
+    /// Add a file to each compared configuration, such as pg_profile_lookup.ini (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Vec<PathBuf>,
     /// Choose the traffic: `incast` (lossless), `web-search` (lossy), `rdma-tcp` (lossless incast
@@ -251,10 +251,10 @@ pub(crate) struct WhatIfArgs {
 /// Arguments of the command `sonic tune`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TuneArgs {
-    /// Connect to the Redis of the switch: HOST:PORT or the path of its socket
+    /// Connect to the Redis of the switch: HOST:PORT or the path of a socket
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) redis: String,
-    /// Write dynamic_th [default: a dry run, which writes nothing]
+    /// Write the new alphas (dynamic_th) to the switch [default: a dry run, which writes nothing]
     #[arg(long)]
     pub(crate) apply: bool,
     /// Read the counters at this interval
@@ -273,7 +273,7 @@ pub(crate) struct TuneArgs {
     /// refused writes)
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) faults: u32,
-    /// Tune lossless groups, too, which changes the occupancies at which these groups pause
+    /// Tune lossless groups, too, which moves the pause points of these groups
     #[arg(long)]
     pub(crate) lossless: bool,
     /// Keep the configured values in this file while `tune` sets other values. After a crash, the
@@ -347,7 +347,7 @@ pub(crate) enum VectorFormat {
     Text,
     /// YAML with the names of sonic-mgmt's qos_params
     Yaml,
-    /// JSON with all results of the vectors
+    /// JSON with all calculated and simulated numbers
     Json,
 }
 

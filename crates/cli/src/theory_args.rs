@@ -239,7 +239,7 @@ fn value_parser(kind: ParamKind) -> ValueParser {
     }
 }
 
-/// The number of a measure without its unit, which may be omitted: `40 m`, `50 %`.
+/// The number of a measure such as `40 m` or `50 %`, whose unit may be omitted.
 fn without_unit<'a>(text: &'a str, unit: &'a str) -> &'a str {
     let signs = match unit {
         "metres" => &["metres", "meters", "m"][..],

@@ -150,7 +150,7 @@ pub static ROOT: TableSpec = TableSpec {
 /// Keys of the table of an axis: a varied parameter.
 pub static AXIS: TableSpec = TableSpec {
     title: "[[axis]]",
-    doc: "A varied parameter.",
+    doc: "An axis: a parameter that the experiment varies.",
     keys: &[
         required("name", Kind::Text, "\"load\"", "Name in tables."),
         computed(
@@ -179,7 +179,7 @@ pub static AXIS: TableSpec = TableSpec {
 /// Keys of the table of one value on an axis.
 pub static AXIS_VALUE: TableSpec = TableSpec {
     title: "a place of an axis",
-    doc: "A place on an axis that changes more than one key.",
+    doc: "A place on an axis that changes several keys of the scenario.",
     keys: &[
         required("label", Kind::Text, "\"half\"", "Name in tables and expressions."),
         computed(
@@ -198,7 +198,7 @@ pub static AXIS_VALUE: TableSpec = TableSpec {
 /// Keys of the table of a compared variant.
 pub static VARIANT: TableSpec = TableSpec {
     title: "[[variant]]",
-    doc: "A compared variant, with any changes to the scenario.",
+    doc: "A variant of the scenario that the experiment compares.",
     keys: &[
         required("name", Kind::Text, "\"dt\"", "Name in tables, charts and expressions."),
         OWN_SET,
@@ -281,7 +281,7 @@ pub static QUEUES: TableSpec = TableSpec {
 /// Keys of the table of a policy's probe, such as a threshold.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
-    doc: "A metric: the sum over all sampled queues of the last sample of a policy's probe. The metric is intended for probes that count.",
+    doc: "A metric: the sum over all sampled queues of the last sample of a policy's probe. Use this metric for probes that count.",
     keys: &[
         required(
             "probe",
@@ -302,7 +302,7 @@ pub static PROBE: TableSpec = TableSpec {
 /// Keys of the table of a scale, which sets the size of an experiment.
 pub static SCALE: TableSpec = TableSpec {
     title: "[quick] and [paper]",
-    doc: "Size of the experiment at a scale.",
+    doc: "Size of the experiment at the reduced or the paper's scale.",
     keys: &[
         required(
             "seeds",
@@ -334,7 +334,7 @@ pub static READING: TableSpec = TableSpec {
 /// Keys of the table of a chart over an axis.
 pub static PANEL: TableSpec = TableSpec {
     title: "[[panel]]",
-    doc: "A chart over the first axis, repeated for every combination of the other axes.",
+    doc: "A chart of metrics over the first axis, repeated for every combination of the other axes.",
     keys: &[
         required("title", Kind::Text, "\"p99 FCT slowdown of the answers\"", "Caption."),
         required("metric", Kind::Text, "\"incast\"", "The name of a metric in `[metrics]`."),
@@ -347,7 +347,7 @@ pub static PANEL: TableSpec = TableSpec {
 /// Keys of the table of a chart over time.
 pub static COURSE: TableSpec = TableSpec {
     title: "[[course]]",
-    doc: "A chart over time, from the samples of the first seed's runs.",
+    doc: "A chart over time, from samples of the runs with the first seed.",
     keys: &[
         required("title", Kind::Text, "\"queues and their threshold\"", "Caption."),
         required(
@@ -497,7 +497,7 @@ pub static BESIDE: TableSpec = TableSpec {
 /// Keys of a marker for the paper's value in a panel.
 pub static MARK: TableSpec = TableSpec {
     title: "the mark of a claim",
-    doc: "A hollow marker for a variant at the paper's value. For a relative statement, the value is computed from bufferlab's baseline.",
+    doc: "A hollow marker in a chart: the paper's value for a variant. For a relative statement, the value is computed from bufferlab's baseline.",
     keys: &[
         required("metric", Kind::Text, "\"incast\"", "Metric whose panels show the marker."),
         required("variant", Kind::Text, "\"abm\"", "Variant of the value."),

@@ -180,7 +180,7 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
             .map(|row| row.claim.id.as_str())
             .collect();
         if !ids.is_empty() {
-            let _ = writeln!(text, "\n{verdict}: {}.", ids.join(", "));
+            let _ = writeln!(text, "\n{verdict} statements: {}.", ids.join(", "));
         }
     }
     text

@@ -10,7 +10,7 @@ use crate::schedules::ScheduleGroup;
 use crate::summary::{FlowGroup, GroupKey, LinkRole, QueryGroup, RunSummary, SwitchOccupancy, Switching};
 
 metrics! {
-    /// Flows: all flows, short flows outside queries, and the flows of each class.
+    /// Metrics of flows: all flows, short flows outside queries, and the flows of each class.
     FLOWS = Flows(FlowGroup) {
         "slowdown_mean": "FCT slowdown" Mean, Ratio, Lower, shown closed_loop, judged Judged::OfOthers(3) => |flows| Some(flows.slowdown?.mean);
         "slowdown_p50": "FCT slowdown" P50, Ratio, Lower => |flows| Some(flows.slowdown?.p50);
@@ -77,7 +77,7 @@ metrics! {
         "delay_p90_us": "queueing delay" P90, Microseconds, Lower => |delays| Some(us(delays.p90_ns as f64));
         "delay_p99_us": "queueing delay" P99, Microseconds, Lower, shown open_loop => |delays| Some(us(delays.p99_ns as f64));
     }
-    /// Metrics of all ports of all switches.
+    /// Metrics of the throughput of all ports of all switches.
     PORTS = Ports(RunSummary) {
         "jain": "Jain's index of throughput", Index, Higher, shown open_loop, judged Judged::Always(6) => RunSummary::jain;
     }
@@ -101,7 +101,7 @@ metrics! {
         "{}.priority_{}.buffer_mean_percent": "buffer of {} for priority {}" Mean, Percent, Neither, label "buffer of {} for priority {}, mean" => |held| Some(held.percent.mean);
         "{}.priority_{}.buffer_p99_percent": "buffer of {} for priority {}" P99, Percent, Neither, label "buffer of {} for priority {}, p99" => |held| Some(held.percent.p99);
     }
-    /// Links by role: `host-up`, `up`, `peer`, `down` and `host-down`.
+    /// Metrics of links by role: `host-up`, `up`, `peer`, `down` and `host-down`.
     LINKS = Links(LinkRole) {
         "{}.utilisation_percent": "utilisation", Percent, Neither, label "utilisation, {}" => |links| Some(links.mean_percent);
     }

@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "bshare-like",
     aliases: &[],
     title: "BShare-like (reconstructed)",
-    summary: "Limits every queue to the same queueing delay: length over measured drain rate.",
+    summary: "Limits every queue to an equal queueing delay: length over measured drain rate.",
     source: "Reconstructed from the abstract of BShare: Agarwal, Maulana, Addanki, Mostafaei, arXiv 2605.24178, 2026.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,

@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "l2bm-like",
     aliases: &[],
     title: "L2BM-like (reconstructed)",
-    summary: "Dynamic Thresholds times a weight that falls with a queue's mean sojourn time relative to the others.",
+    summary: "Dynamic Thresholds times a weight that falls with a queue's mean sojourn time relative to other queues.",
     source: "Reconstructed from the abstract of L2BM: Liu, Han, Xue, Li, Li, ICDCS 2023.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,

@@ -12,8 +12,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &["maximum-queue-length", "static-threshold"],
     title: "Sharing with Maximum Queue Lengths",
     summary: "Limits every queue to a fixed length; the lengths may add up to more than the buffer.",
-    source: "Irland, IEEE Trans. Comm. 1978 (the square-root rule); Kamoun and Kleinrock, IEEE Trans. Comm. 1980. T \
-             constant.",
+    source: "Irland, 1978 (the square-root rule), and Kamoun and Kleinrock, 1980, in IEEE Transactions on \
+             Communications. T is constant.",
     cost: "O(1)",
     params: PARAMS,
     build: &build,
