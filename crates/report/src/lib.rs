@@ -61,8 +61,8 @@ pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use chart_style::FigureStyle;
 pub use compare::{Cell, Comparison, MetricComparison};
 pub use critical_path::{
-    CriticalPath, CriticalStep, FirstEvent, PathTracer, QueueTime, critical_paths_json, critical_paths_schema,
-    slowest,
+    CriticalPath, CriticalStep, FirstEvent, PathTracer, QueueTime, critical_paths_json,
+    critical_paths_schema, slowest,
 };
 pub use curves::{
     CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
