@@ -84,15 +84,15 @@ struct IngressAccount {
 
 /// The shared memory of one switch: its content and its ledger.
 ///
-/// The hot path reads the first fields most often, as in [`crate::Switch`].
+/// Fields are ordered by how often the switch reads them for a packet.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Buffer {
     queues_per_port: u16,
     capacity: u64,
     occupancy: u64,
-    /// The shared pool. `None` without reserves and without delayed thresholds:
-    /// then the pool is the whole memory.
+    /// The shared pool. The field is `None` if the switch has neither reserves nor delayed
+    /// thresholds: then the pool is the whole memory.
     pool: Option<Box<SharedPool>>,
     /// Bytes in the buffer that each [`Account`] is charged for.
     used: [u64; ACCOUNTS],
@@ -206,8 +206,8 @@ impl Buffer {
         self.pool.as_ref().map_or(self.ports[port as usize].bytes, |pool| pool.of_port(port))
     }
 
-    /// Current occupancy of the shared pool (bytes), which is never stale.
-    /// Borders between parts of the memory depend on the current occupancy.
+    /// Current occupancy of the shared pool (bytes), even if thresholds lag. A policy compares this
+    /// number when it protects reserved memory or headroom.
     #[inline]
     #[must_use]
     pub fn pool_occupancy(&self) -> u64 {
@@ -251,8 +251,8 @@ impl Buffer {
         self.used[account as usize]
     }
 
-    /// Bytes charged to `account` at the last refresh. Policies see the pool at that refresh
-    /// ([`Self::shared_occupancy`]).
+    /// Bytes charged to `account` at the last refresh of the thresholds. Policies see the pool at
+    /// that refresh ([`Self::shared_occupancy`]).
     #[inline]
     #[must_use]
     pub fn shared_used(&self, account: Account) -> u64 {
@@ -324,7 +324,8 @@ impl Buffer {
         self.headroom_peaks[ingress.0 as usize]
     }
 
-    /// Number of ingress queues. The number includes ingress queues of ports of other memories.
+    /// Number of ingress queues of the switch. Packets of other memories' ports may arrive through
+    /// them.
     #[must_use]
     pub fn ingress_queues(&self) -> u16 {
         self.ingress.len() as u16
@@ -416,7 +417,7 @@ impl Buffer {
             return Some((stored, slot.packets.is_empty()));
         }
         match stored.account {
-            // A departure releases headroom first, whichever packet of the ingress queue leaves
+            // A departure releases headroom first, whichever packet of the ingress queue departs
             // (SONiC; Reverie section 2.2).
             Account::Shared | Account::Headroom if ingress.headroom > 0 => {
                 let headroom = size.min(ingress.headroom);
@@ -624,8 +625,8 @@ mod tests {
             buffer.verify().expect("the ledger is right");
             steps.push((reserved, seen(&buffer)));
         }
-        // The free space is 800 of 1,000 B of the queue's reserve, then 200 of the port's 500 B,
-        // then 300 B beyond both reserves, then 2,500 B.
+        // The queue's reserve of 1,000 B has 800 B free, and the port's reserve of 500 B has 200 B
+        // free. The pool has 300 B free for this queue, or 2,500 B in total.
         let up = [
             (true, (0, 0, 0)),
             (true, (200, 0, 0)),

@@ -120,17 +120,17 @@ pub const CODE_POINTS: usize = 64;
 /// `DSCP_TO_TC_MAP`, optionally followed by a stage that uses flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    /// The last queue, if each lower priority maps to the queue with its number, and all other
-    /// priorities map to the last queue. With this field, `classify` needs no lookup in the table.
+    /// Number of the last queue, if the map assigns priority p to queue p and larger priorities to
+    /// the last queue. Then `classify` needs no lookup in the table.
     identity_up_to: Option<u8>,
     /// Queue of each priority. Unused priorities have a queue, too.
     queue_of: Box<[u8; CODE_POINTS]>,
-    /// Classifier stage after the priority map. Most classifiers have no such stage, and the box is
-    /// then one null pointer.
+    /// Classifier stage after the priority map, if any. Most classifiers have no stage after the
+    /// map, so the box is one null pointer for them.
     behind: Option<Box<Behind>>,
 }
 
-/// Stage that classifies a packet after the map.
+/// Stage that classifies a packet after the priority map.
 #[derive(Clone, Debug)]
 enum Behind {
     Trap(ElephantTrap),
@@ -150,8 +150,8 @@ pub struct Unclassified {
 
 /// A custom classifier of a program.
 pub trait Classify: fmt::Debug + Send + CloneClassify {
-    /// Queue within the port, and marks, of an arriving packet. A queue number beyond the last
-    /// queue selects the last queue. The method is on the hot path: allocate no memory.
+    /// Returns the queue within the port and the tags of an arriving packet. A queue number beyond
+    /// the last queue selects the last queue. The method is on the hot path: allocate no memory.
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
 }
 
@@ -226,14 +226,15 @@ impl Classifier {
     }
 
     /// A custom classifier that runs after [`Self::identity`].
-    /// Custom policies return such a classifier from [`crate::Policy::take_classifier`].
+    /// Custom policies return a custom classifier from [`crate::Policy::take_classifier`].
     #[must_use]
     pub fn custom(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
         let custom = Custom { classify, queues_per_port, last: None };
         Self { behind: Some(Box::new(Behind::Custom(custom))), ..Self::identity(queues_per_port) }
     }
 
-    /// Whether the classifier has only a map, so that a call of `classify` changes no state.
+    /// Whether the classifier has only a priority map, so that a call of `classify` changes no
+    /// state.
     pub(crate) fn is_a_map(&self) -> bool {
         self.behind.is_none()
     }

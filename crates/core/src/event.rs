@@ -25,8 +25,8 @@ macro_rules! packet_events {
     ($($(#[doc = $doc:literal])+ $variant:ident {
         name: $name:literal, verb: $verb:literal, effect: $effect:ident, is_loss: $is_loss:literal, colour: $colour:expr,
     })+) => {
-        /// An outcome or another event of a packet in a switch's buffer. The table of events has
-        /// all data that result tables, pages, captures and Python need for each event.
+        /// An event of a packet in the buffer of a switch. Result tables, pages, captures and
+        /// Python read the data of each event from this enum.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum PacketEvent {
             #[default]
@@ -63,8 +63,8 @@ macro_rules! packet_events {
                 match self { $(Self::$variant => $is_loss,)+ }
             }
 
-            /// Number of the colour in which pages draw the event. `None`:
-            /// pages do not draw the event.
+            /// Number of the colour in which pages draw the event. `None` if pages do not draw the
+            /// event.
             #[must_use]
             pub const fn colour(self) -> Option<u8> {
                 match self { $(Self::$variant => $colour,)+ }
@@ -97,13 +97,13 @@ impl PacketEvent {
         Self::ALL.iter().copied().find(|event| event.name() == name)
     }
 
-    /// Whether the event decides an arrival: the switch stores or refuses the packet.
+    /// Whether the event is the outcome of an arrival: the switch stores or refuses the packet.
     #[must_use]
     pub const fn is_arrival(self) -> bool {
         matches!(self.effect(), Effect::Stores | Effect::Refuses)
     }
 
-    /// Whether the event refuses an arrival.
+    /// Whether the event is the refusal of an arriving packet.
     #[must_use]
     pub const fn is_refusal(self) -> bool {
         matches!(self.effect(), Effect::Refuses)
@@ -158,7 +158,8 @@ pub enum SwitchEvent<'a> {
     /// The switch decides about the arrival without its policy:
     /// reserves or limits of a chip decide, or a watchdog.
     Bypassing(&'a Arrival),
-    /// The switch is about to send a packet at this time. The buffer still contains the packet.
+    /// The switch is about to send a packet at the given time. The buffer still contains the
+    /// packet.
     Departing(Time),
     /// The switch stored the arriving packet, so the buffer contains it.
     Stored {

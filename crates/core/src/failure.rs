@@ -1,4 +1,4 @@
-//! Failures of a policy or a marking rule, after which its answers have no meaning.
+//! Failures of a policy or a marking rule. Decisions after a failure have no meaning.
 
 use crate::buffer::{Buffer, QueueId};
 use bufferlab_units::Time;

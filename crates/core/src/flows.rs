@@ -171,9 +171,9 @@ impl Sent {
 /// Limit up to which a flow is short: a number of packets, a number of bytes, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortLimit {
-    /// A short flow has sent fewer packets than this number. 0: no limit on packets.
+    /// A short flow has sent fewer packets than this number. With 0, packets are not limited.
     pub packets: u64,
-    /// A short flow has sent fewer bytes than this number. 0: no limit on bytes.
+    /// A short flow has sent fewer bytes than this number. With 0, bytes are not limited.
     pub bytes: u64,
 }
 
@@ -213,8 +213,8 @@ mod tests {
         table.touch(Time::from_us(1), key(7)).count(100);
         table.touch(Time::from_us(11), key(7)).count(50);
         assert_eq!(table.get(key(7)), Some(&Sent { packets: 2, bytes: 150 }));
-        // A silence of 10 us is not longer than 10 us. A silence of 10 us and a picosecond is
-        // longer than 10 us.
+        // The table forgets a flow only after a silence longer than 10 us. The second silence is
+        // longer by a picosecond.
         assert_eq!(table.touch(Time::from_us(21), key(7)).packets, 2);
         assert_eq!(table.touch(Time(Time::from_us(31).0 + 1), key(7)).packets, 0);
         assert_eq!(table.known(), 1);

@@ -21,8 +21,8 @@ use bufferlab_units::Time;
 /// and updates its thresholds immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Size of a memory cell (bytes). A packet occupies whole cells (Trident+: 208 B). 1:
-    /// the switch allocates memory in bytes. Schedulers that count bytes count whole cells, too.
+    /// Size of a memory cell (bytes). A packet occupies whole cells (Trident+: 208 B). With 1, the
+    /// switch allocates memory in bytes. Schedulers that count bytes count whole cells, too.
     pub cell_bytes: u32,
     /// Memory overhead per packet, added before the size is rounded to cells (Jericho 2: 48 B).
     pub packet_overhead: u32,
@@ -31,17 +31,18 @@ pub struct Hardware {
     /// Reserve of each queue and port. The switch stores a packet in a reserve without asking the
     /// policy. The policy divides the rest of the memory.
     pub reserves: Reserves,
-    /// Maximum bytes of all queues of a port together, reserves included. `None`: no limit.
+    /// Maximum bytes of all queues of a port together, reserves included. `None` if ports have no
+    /// limit.
     pub port_limit: Option<u64>,
-    /// Interval at which thresholds see the pool's occupancy; queue lengths are always exact.
-    /// `None`: thresholds see the current occupancy.
+    /// Interval at which thresholds see the pool's occupancy; queue lengths are always exact. With
+    /// `None`, thresholds see the current occupancy.
     pub threshold_refresh: Option<Time>,
     /// Whether the switch rounds every alpha to the nearest power of two by ratio, so that a shift
-    /// can apply the alpha.
+    /// can multiply by the alpha.
     pub quantised_alpha: bool,
-    /// Bit p: the switch stores packets of priority p without asking the policy,
-    /// and charges no account. These packets have a separate memory without limit (class 0 of
-    /// Reverie's public code).
+    /// Uncharged priorities, bit p for priority p. The switch stores packets of these priorities
+    /// without asking the policy, and charges no account. The packets have a separate memory
+    /// without limit (class 0 of Reverie's public code).
     pub uncharged_priorities: u32,
 }
 
@@ -101,7 +102,8 @@ impl Hardware {
         self.uncharged_priorities >> priority & 1 != 0
     }
 
-    /// Parameters that the switch passes to a policy: as given, or with every alpha rounded.
+    /// Parameters that the switch passes to a policy: the given parameters, or with every alpha
+    /// rounded.
     #[must_use]
     pub fn apply(&self, infos: &'static [ParamInfo], params: Params) -> Params {
         if !self.quantised_alpha {
@@ -147,12 +149,12 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
     }
 }
 
-/// Name of the parameter `alpha_steps`: the alphas that a switch supports. A policy has the
-/// parameter if its control plane computes alphas.
+/// Name of the parameter `alpha_steps`: the alphas that a switch supports. Policies whose control
+/// plane computes alphas have this parameter.
 pub(crate) const ALPHA_STEPS: &str = "alpha_steps";
 
 choices! {
-    /// Alphas that a switch supports, or factors of the free space.
+    /// Alphas, or factors of the free space, that a switch supports.
     pub(crate) enum AlphaSteps {
         Exact = "exact": "any",
         PowersOfTwo = "powers-of-two": "powers of two, as in most chips (the nearest by ratio)",
@@ -184,7 +186,7 @@ mod tests {
             let rounded = chip.apply(info.params, given.clone());
             for ((name, before), (_, after)) in given.iter().zip(rounded.iter()) {
                 match after {
-                    // A ratio of 0 disables the limit on factors.
+                    // A ratio of 0 disables the limit that the ratio sets.
                     ParamValue::Ratio(0.0) => assert_eq!(before, after, "{} {name}", info.name),
                     ParamValue::Ratio(x) if name.ends_with("alpha") => assert_eq!(x.log2().fract(), 0.0),
                     ParamValue::RatioPerPriority(list) if name.ends_with("alpha") => {

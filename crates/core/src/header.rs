@@ -10,8 +10,8 @@ use crate::tags::Tags;
 /// Header of a packet in a switch or a simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Size of the packet (bytes). On a link the size includes all overhead of the link.
-    /// In a switch the size is the number of bytes that the switch charges.
+    /// Size of the packet (bytes). On a link the size includes all overhead of the link. In a
+    /// switch the size is the number of bytes that the switch charges for the packet.
     pub size: u32,
     /// Handle of the packet's flow, constant during the flow.
     pub flow: u32,
@@ -34,8 +34,8 @@ impl Header {
 /// State of Explicit Congestion Notification (ECN) of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// The packet's transport does not understand marks, so switches neither mark nor drop
-    /// the packet instead.
+    /// The packet's transport does not understand ECN. Switches neither mark the packet nor drop it
+    /// instead of a mark.
     #[default]
     NotCapable,
     /// Switches may mark the packet.

@@ -39,7 +39,7 @@ pub static MARKING_RULES: &[&MarkerInfo] = &[
 /// All marking rules: [`MARKING_RULES`], and the custom rules of a program.
 pub static MARKERS: Registry<MarkerInfo> = Registry::new(MARKING_RULES);
 
-/// Keys that every marking rule has in its table of a scenario.
+/// Keys that every marking rule has in its table of a scenario, besides its parameters.
 const COMMON: &[&str] = &["priorities"];
 
 /// The marking rule called `name`, built in or registered.
@@ -130,7 +130,8 @@ bufferlab_params::entry! {
 }
 
 impl MarkerInfo {
-    /// Base of a registry entry: empty names and texts, no parameters, no marks.
+    /// Base of a registry entry: a rule with empty names and texts and no parameters, which never
+    /// marks.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -160,7 +161,7 @@ impl MarkerInfo {
     ///
     /// # Errors
     /// Returns the errors of [`Self::construct`]. Also refuses a value outside its domain,
-    /// or a name that is no parameter of the rule.
+    /// or a name that is no parameter of the marking rule.
     pub fn construct_with(
         &self,
         profile: Profile,
@@ -179,7 +180,7 @@ impl MarkerInfo {
 pub struct Markable {
     /// Time of the marking decision.
     pub now: Time,
-    /// Time since the packet was stored; zero on arrival.
+    /// Time since the switch stored the packet; zero on arrival.
     pub waited: Time,
     /// Header of the packet. Its size is the number of bytes that the switch charges.
     pub header: Header,

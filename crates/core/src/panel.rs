@@ -81,10 +81,10 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The shadow policies for a switch of the given shape. The policy named in `own`
-    /// has the given parameters, and all other policies have their defaults.
-    /// `hardware` modifies the parameters (rounded alphas). Policies that refuse the shape (a
-    /// buffer too small to partition, for example) are [absent](Self::absent).
+    /// The shadow policies for a switch of the given shape. The policy named in `own` has the given
+    /// parameters, and all other policies have their defaults. `hardware` modifies the parameters,
+    /// for example by rounding alphas. Policies that refuse the shape are [absent](Self::absent),
+    /// for example because the buffer is too small to partition.
     #[must_use]
     pub fn new(shape: &SwitchShape, hardware: &Hardware, own: (&str, &[(String, ParamValue)])) -> Self {
         let member = |info: &'static crate::policy::PolicyInfo| -> Result<Member, String> {
@@ -169,7 +169,7 @@ impl Panel {
         }
     }
 
-    /// Calls `hook` of every policy that has one of `hooks`. Then asks every policy that has
+    /// Calls `hook` of every policy that has one of `hooks`. Then asks every policy with the hook
     /// `pause` for pauses, as a switch does after an event.
     fn notify(
         &mut self,

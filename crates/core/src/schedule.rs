@@ -9,7 +9,7 @@ use std::fmt;
 pub const MAX_QUEUES_PER_PORT: usize = 32;
 
 choices! {
-    /// A schedule of all queues of a port that its name describes fully.
+    /// Name of a schedule that needs no other parameter, for all queues of a port.
     pub enum SchedulerName {
         Fifo = "fifo": "in order of arrival over all queues",
         RoundRobin = "round_robin": "one packet from each queue in round robin",
@@ -94,7 +94,7 @@ struct CompiledGroup {
     turn: Turn,
 }
 
-/// Simplest way to choose among the queues of a port.
+/// Simplest way in which the scheduler can choose among the queues of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     /// Chooses the lowest queue that may send. The port has only one queue, or each group is a
@@ -120,13 +120,14 @@ pub struct Scheduler {
 /// State of the scheduler for all ports. Empty if the scheduler always chooses the lowest queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
-    /// Current queue, and its remaining packets of the round, by port and group.
+    /// Current queue, and number of packets that the queue may still send in this round, by port
+    /// and group.
     of_groups: Vec<GroupTurn>,
     /// Unused bytes by port and priority, if any group uses deficit round robin.
     deficit: Vec<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
-/// The queue from which the scheduler chose to send.
+/// The queue that the scheduler chose to send next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Picked {
     pub(crate) queue: u8,
@@ -280,8 +281,8 @@ impl Scheduler {
         self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 
-    /// The queue of `port` that sends next among the queues `ready` (bit p:
-    /// queue p has a packet and may send).
+    /// The queue of `port` that sends next among the queues `ready`. Bit p of `ready` is set if
+    /// queue p has a packet and may send.
     #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn pick(
         &self,
@@ -305,7 +306,7 @@ impl Scheduler {
     }
 
     /// Records a packet that bypasses its queue `queue` because `port` is idle. The round robin
-    /// continues with the queue after `queue`. Do not call this for deficit round robin.
+    /// continues with the queue after `queue`. Callers must not use deficit round robin.
     #[inline(always)] // On the hot path.
     pub(crate) fn note_bypass(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
@@ -378,13 +379,14 @@ impl Scheduler {
         first_queue: u16,
         buffer: &Buffer,
     ) -> u8 {
-        // The variable `left` is 1 once the cursor's queue has received its quantum of this round.
+        // The variable `left` is 1 once the queue at the cursor has received its quantum of this
+        // round.
         loop {
             let queue = next_from(turn.cursor, candidates);
             if queue != turn.cursor {
-                // The cursor's queue has no packet, so the queue forfeits its deficit. The cursor
-                // may also be beyond the group's last queue, at a queue whose deficit belongs to
-                // another group.
+                // The queue at the cursor has no packet, so the queue forfeits its deficit. The
+                // cursor may also be beyond the group's last queue, at a queue whose deficit
+                // belongs to another group.
                 if group & (1 << turn.cursor) != 0 {
                     deficit[turn.cursor as usize] = 0;
                 }

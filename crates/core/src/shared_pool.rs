@@ -12,8 +12,8 @@ pub(crate) const ACCOUNTS: usize = 4;
 pub struct Reserves {
     /// Reserve of each egress queue (bytes).
     pub queue: u64,
-    /// Reserve of each egress port (bytes). The port's queues share this reserve once their own
-    /// reserves are used up.
+    /// Reserve of each egress port (bytes). The port's queues share this reserve once the reserves
+    /// of the queues are used up.
     pub port: u64,
 }
 
@@ -25,7 +25,7 @@ impl Reserves {
     }
 }
 
-/// The ledger at one refresh, which policies see until the next refresh.
+/// The ledger at the last refresh, which policies see until the next refresh.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
     /// Occupancy of the shared pool (bytes).
@@ -40,7 +40,7 @@ pub(crate) struct SharedPool {
     pub(crate) reserves: Reserves,
     pub(crate) capacity: u64,
     pub(crate) occupancy: u64,
-    /// The delayed ledger that policies see. `None`: policies see the current ledger.
+    /// The delayed ledger that policies see. `None` if policies see the current ledger.
     pub(crate) shown: Option<Shown>,
     /// Bytes of each port's queues beyond the queues' reserves.
     pub(crate) beyond_queues: Vec<u64>,

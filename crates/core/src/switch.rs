@@ -39,7 +39,8 @@ pub struct Packet {
 /// Outcome of a packet's arrival at a switch: stored or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The switch has stored the packet. `marked`: the driver must set its congestion mark.
+    /// The switch has stored the packet. If `marked` is set, the driver must set the packet's
+    /// congestion mark.
     Stored {
         /// Whether the switch marked the packet on arrival.
         marked: bool,
@@ -108,11 +109,11 @@ pub struct SwitchConfig {
     pub max_packet: u64,
     /// Scheduler, which chooses the queue of a port that sends next.
     pub scheduler: Scheduler,
-    /// Classifier, which chooses the queue of an arriving packet, with its initial state.
-    /// `None`: the switch uses the policy's own classifier, or [`Classifier::identity`] if the
+    /// Classifier, which chooses the queue of an arriving packet, with its initial state. With
+    /// `None`, the switch uses the policy's own classifier, or [`Classifier::identity`] if the
     /// policy has none.
     pub classifier: Option<Classifier>,
-    /// Rule of ECN marking, with its initial state. `None`: the switch marks no packets.
+    /// Rule of ECN marking, with its initial state. With `None`, the switch marks no packets.
     pub marker: Option<Marker>,
     /// Profile that decides details which the papers leave open.
     pub profile: Profile,
@@ -120,13 +121,14 @@ pub struct SwitchConfig {
     pub seed: u64,
     /// Deviations of the chip from the ideal switch.
     pub hardware: Hardware,
-    /// Number of further ports that packets may come from, beyond [`Self::port_rates`]:
-    /// the ports of the chip's other memories.
+    /// Number of ports of the chip's other memories, beyond [`Self::port_rates`]. Packets may
+    /// arrive through these ports.
     pub foreign_ports: usize,
-    /// Bit p: priority p is lossless. Policies that support PFC pause the senders of this priority.
+    /// Lossless priorities: bit p is set if priority p is lossless. Policies that support PFC pause
+    /// the senders of lossless priorities.
     pub lossless: u32,
-    /// Lossless priorities by port, if ports differ (see [`SwitchShape::lossless_by_port`]). Empty:
-    /// `lossless` applies to every port.
+    /// Lossless priorities by port, if ports differ (see [`SwitchShape::lossless_by_port`]). If the
+    /// list is empty, `lossless` applies to every port.
     pub lossless_by_port: Vec<u32>,
 }
 
@@ -188,7 +190,7 @@ impl SwitchConfig {
         Ok(Switch::new(self, self.policy(name, params)?))
     }
 
-    /// Builds the switch of [`Self::build`] such that calls of the most common policies are static
+    /// Builds a switch as [`Self::build`] does, but with static calls of the most common policies
     /// ([`Dispatched`]).
     ///
     /// # Errors
@@ -231,11 +233,11 @@ impl SwitchConfig {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
-    /// Bit p: queue p of the port is not empty.
+    /// Queues of the port with packets: bit p is set if queue p is not empty.
     occupied: u32,
-    /// Bit p: a pause (PFC) forbids the port to send priority p.
+    /// Priorities that a pause (PFC) forbids the port to send: bit p for priority p.
     paused: u32,
-    /// Bit p: the PFC watchdog discards packets of priority p that arrive at or leave this port.
+    /// Priorities whose packets the PFC watchdog discards at this port: bit p for priority p.
     discard_mask: u32,
 }
 
@@ -251,8 +253,10 @@ struct PausePeak {
 
 /// One switch: its packets and ledger ([`Buffer`]) and its policy `P`.
 ///
-/// The hot path reads the first fields most often, and the data of a bypassing packet shares cache
-/// lines. In a large network every packet reaches a different switch and waits for each cache line.
+/// The fields that the hot path reads most often are first, and the data of a bypassing packet
+/// shares cache
+/// lines. In a large network every packet reaches a different switch and waits for each cache line
+/// of the switch.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Switch<P> {
@@ -401,14 +405,14 @@ impl<P: Policy> Switch<P> {
         self.fast_path[index].added_to(self.counters[index])
     }
 
-    /// Size of the largest packet that bypassed a queue (bytes). Observers do not see such packets
-    /// ([`Self::bypass`]).
+    /// Size of the largest packet that bypassed the queue `queue` (bytes). Observers do not see
+    /// bypassing packets ([`Self::bypass`]).
     #[must_use]
     pub fn largest_bypassed(&self, queue: QueueId) -> u32 {
         self.fast_path[usize::from(queue.0)].largest
     }
 
-    /// The marker of the switch. `None`: the switch marks no packets.
+    /// The marker of the switch. `None` if the switch marks no packets.
     #[must_use]
     pub fn marker(&self) -> Option<&Marker> {
         self.marker.as_ref()
@@ -427,9 +431,9 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Handles the arrival of a packet. If the packet's egress port is idle,
-    /// the driver must then call [`Self::poll_transmit`] for this port.
-    // Rare calls take their arguments by value. So on the common path the arrival stays in
-    // registers. The arrival is in memory only if an observer or a policy reads it from memory.
+    /// the driver must then call [`Self::poll_transmit`] for the egress port.
+    // Rare calls take their arguments by value, so the arrival stays in registers on the common
+    // path. Only an observer or a policy that reads the arrival from memory needs it there.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         if !self.ideal {
@@ -521,8 +525,8 @@ impl<P: Policy> Switch<P> {
     /// The policy's failure: an error inside the policy, or the first demand that the switch could
     /// not meet. The method returns a failure once. A packet refused with
     /// [`DropReason::PolicyFault`] indicates a failure. Hooks and timers fail silently, so drivers
-    /// also call this method after [`Self::handle_timeout`] and at the end. The switch continues
-    /// after a failure: the switch refused the demand, and its accounts are right.
+    /// also call this method after [`Self::handle_timeout`] and at the end of the run. The switch
+    /// continues after a failure: the switch refused the demand, and its accounts are right.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.policy.take_failure().or_else(|| self.first_failure.take().map(|failure| *failure))
@@ -530,7 +534,7 @@ impl<P: Policy> Switch<P> {
 
     /// The failure of a custom marking rule, returned once ([`crate::MarkingRule::take_failure`]).
     /// After a failure the rule marks no packets.
-    /// Drivers call this method periodically and at the end.
+    /// Drivers call this method periodically and at the end of the run.
     #[must_use]
     pub fn take_marking_failure(&mut self) -> Option<MarkingFailure> {
         self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
@@ -552,8 +556,8 @@ impl<P: Policy> Switch<P> {
         self.marker.as_mut().is_some_and(|marker| marker.drops(packet, &self.buffer))
     }
 
-    /// Decisions made before the policy is called: pause storms, uncharged priorities, drops by
-    /// WRED, reserves of queues and ports, limits of ports.
+    /// Decisions made before the policy is called, for a pause storm, an uncharged priority, a drop
+    /// by WRED, a reserve of a queue or port, or a limit of a port.
     #[inline(never)]
     fn decide_without_policy(&mut self, arrival: Arrival) -> Option<Result<Account, DropReason>> {
         if self.is_discarded(&arrival) {
@@ -807,7 +811,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(always)] // On the hot path.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches have no lossless priorities and check only for the hook.
+        // Most switches have no lossless priorities, so the only cost for them is this check.
         if self.hooks.contains(Hooks::PAUSE) {
             self.demand_pauses(now, ingress, observer);
         }
@@ -815,7 +819,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches need neither hook, so one check is enough for most switches.
+        // Most switches use neither hook, so this one check is enough for them.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
         }
@@ -831,8 +835,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Whether the ingress queue is longer, with `more` bytes, than any ingress queue of its priority
-    /// has been. Only for a switch that records peaks.
+    /// Whether the ingress queue with `more` more bytes is longer than any ingress queue of its
+    /// priority was before. Only for a switch that records peaks.
     #[inline(never)] // Out of the hot path of switches that never pause or have paused.
     fn sets_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
         let length = self.buffer.ingress_bytes(ingress) + u64::from(more);
@@ -855,7 +859,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Makes room for the record of peaks if the policy can pause senders. After the first pause
-    /// nobody reads the record, so the switch stops writing it.
+    /// nobody reads the record, so the switch then stops recording peaks.
     fn size_pause_peaks(&mut self) {
         let pauses = self.hooks.contains(Hooks::PAUSE);
         self.records_peaks = pauses && !self.has_paused;
@@ -869,8 +873,8 @@ impl<P: Policy> Switch<P> {
         self.has_paused
     }
 
-    /// Asks the policy whether `ingress` pauses its sender. This function is separate, so that the
-    /// compiler can inline the single call of most switches.
+    /// Asks the policy whether `ingress` pauses its sender. The code is in a separate function, so
+    /// that the compiler can inline the single call of most switches.
     #[inline(never)]
     fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.demand_pause_of(now, ingress, observer);
@@ -920,8 +924,8 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Starts (`true`) or stops discarding packets of `priority` that arrive from `port` or leave
-    /// through `port`, whatever the policy answers. A PFC watchdog with action *drop* calls this
-    /// during a pause storm. Stored packets stay until [`Self::flush`] removes them.
+    /// through `port`, whatever the policy's verdict. A PFC watchdog with action *drop* calls this
+    /// method during a pause storm. Stored packets stay until [`Self::flush`] removes them.
     pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
         let mask = &mut self.ports[usize::from(port)].discard_mask;
         if discarding {
@@ -958,17 +962,17 @@ impl<P: Policy> Switch<P> {
         state.occupied & !state.paused != 0
     }
 
-    /// Time at which the driver must next call [`Self::handle_timeout`]. The driver reads this time
-    /// after it built the switch and after every `handle_timeout`. While the answer is `None`, the
-    /// driver also reads the time after every arrival, because some timers start with the first
-    /// packet. An arrival never makes a deadline earlier.
+    /// Time at which the driver must next call [`Self::handle_timeout`]. The driver calls
+    /// `poll_timeout` after it built the switch and after every `handle_timeout`. While
+    /// `poll_timeout` returns `None`, the driver also calls it after every arrival, because some
+    /// timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.policy.next_timeout()
     }
 
-    /// Handles the deadline of [`Self::poll_timeout`]. Early calls do nothing.
-    /// A late driver repeats the call until the next deadline is later than `now`.
+    /// Handles the deadline of [`Self::poll_timeout`]. Early calls do nothing. If the driver is
+    /// late, it repeats the call until the next deadline is later than `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.refresh(now);
         let due = self.policy.next_timeout();
@@ -979,8 +983,7 @@ impl<P: Policy> Switch<P> {
             && due <= now
             && next <= due
         {
-            // If the call were repeated, simulated time would stop,
-            // because the deadline never advances.
+            // The deadline does not advance, so repeated calls would stop simulated time.
             self.note(|_| PolicyFailure::timer_stands(now, due, next));
         }
         if self.hooks.contains(Hooks::PAUSE) {
@@ -990,7 +993,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Checks two identities. First, for every queue, packets in = out + dropped + evicted + stored.
+    /// Checks two identities of the switch. First, for every queue, packets in = out + dropped +
+    /// evicted + stored.
     /// Second, the ledger equals the content of the queues.
     ///
     /// # Errors
@@ -1036,8 +1040,8 @@ mod tests {
             let marked = index >= 4 && ecn == Ecn::Capable;
             assert_eq!(switch.handle_arrival(Time::ZERO, &packet, &mut ()), Admission::Stored { marked });
         }
-        // Nine packets remain, then eight, and so on.
-        // The condition q > (B - q) / 2 is true down to 4000 B.
+        // Nine packets remain in the queue, then eight, and so on. The marking condition q > (B -
+        // q) / 2 is true down to 4000 B.
         let mut marks = || switch.poll_transmit(Time::ZERO, 0, &mut ()).expect("a packet waits").marked;
         let found: Vec<_> = (0..10).map(|_| marks()).collect();
         assert_eq!(found, [true, false, false, true, false, false, false, false, false, false]);

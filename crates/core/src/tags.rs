@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Tags(pub u16);
 
 impl Tags {
-    /// No mark.
+    /// The empty set of marks.
     pub const NONE: Self = Self(0);
     /// The packet is sent in the first round-trip time of its flow, before any feedback (ABM,
     /// Reverie).

@@ -1,6 +1,6 @@
 //! The PFC watchdog, which detects the start and the end of a pause storm.
 //!
-//! This watchdog works as in SONiC, with the detection rules of two vendors (SONiC's design
+//! This watchdog works as in SONiC, with the detection rules of two vendors (from SONiC's design
 //! document and `sonic-swss`). A switch polls each of its lossless egress queues at fixed intervals
 //! and compares the queue's counters with their values at the previous poll. A pause storm begins
 //! when the detection rule was true in every poll for the detection time. The storm ends when no
@@ -86,12 +86,12 @@ impl WatchdogAction {
     }
 }
 
-/// State of a queue at the time of a poll. All counters begin at the start of the run.
+/// State of a queue at the time of a watchdog's poll. All counters begin at the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSample {
     /// Whether the queue has packets at the time of the poll.
     pub is_waiting: bool,
-    /// Whether a pause forbids the queue to send at the poll.
+    /// Whether a pause forbids the queue to send at the time of the poll.
     pub is_paused: bool,
     /// Number of packets that the queue has sent since the start of the run.
     pub sent_packets: u64,
@@ -110,9 +110,9 @@ pub struct QueueSample {
 /// Start or end of a pause storm that a poll detects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StormChange {
-    /// A storm begins: the rule was true for the detection time.
+    /// A pause storm begins: the rule was true for the detection time.
     Begins,
-    /// The storm ends: no pause has arrived for the restoration time.
+    /// A pause storm ends: no pause has arrived for the restoration time.
     Ends,
 }
 
@@ -121,7 +121,7 @@ pub enum StormChange {
 pub struct QueueWatchdog {
     /// The queue's sample at the previous poll.
     seen: QueueSample,
-    /// Time for which the rule has been true. During a storm: time without a pause.
+    /// Time for which the detection rule has been true, or, during a storm, time without a pause.
     so_far: Time,
     is_storm: bool,
 }
@@ -151,8 +151,8 @@ impl QueueWatchdog {
         Some(change)
     }
 
-    /// Resets the state when the link of the queue goes down:
-    /// no storm and no partial detection remain.
+    /// Resets the state when the link of the queue goes down: the storm and any partial detection
+    /// of a storm end.
     pub fn reset(&mut self) {
         self.so_far = Time::ZERO;
         self.is_storm = false;

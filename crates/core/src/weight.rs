@@ -81,7 +81,8 @@ impl Weight {
 mod tests {
     use super::*;
 
-    /// At an exact tie (2 × 1/3 × 42,804 = 28,536), the threshold is at most one byte too low.
+    /// At an exact tie of the threshold (2 × 1/3 × 42,804 = 28,536), the threshold is at most one
+    /// byte too low.
     #[test]
     fn a_threshold_of_rounded_factors_is_short_by_one_byte_at_most() {
         let two_thirds = Weight::from_f64(2.0).divided_by(Weight::from_fraction(3, 1));

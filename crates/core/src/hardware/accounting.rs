@@ -7,21 +7,22 @@ use bufferlab_params::choices;
 /// this accounting ([`crate::Policy::supports_accounting`]). Other policies never pause a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounting {
-    /// Number of parts of the memory, at least 1. Each part stores the packets from its own
-    /// consecutive ingress ports. An ingress queue has its pool and its headroom in one part.
-    /// An egress queue has an account in each part.
+    /// Number of slices of the memory, at least 1. Each slice stores the packets from its own
+    /// consecutive ingress ports. An ingress queue has its pool and its headroom in one slice. An
+    /// egress queue has an account in each slice.
     pub slices: u16,
     /// Occupancy at which a paused ingress queue lets its sender resume.
     pub resume_below: ResumeBelow,
     /// Pool that the minimums of egress queues are taken from.
     pub queue_minimums: QueueMinimums,
-    /// Number of significant bits of a threshold, which is rounded down. 0: thresholds are exact.
+    /// Number of significant bits of a threshold, which is rounded down. With 0, thresholds are
+    /// exact.
     pub threshold_bits: u8,
 }
 
 impl Accounting {
-    /// Accounting of the papers and of SONiC's documents. The memory has one part,
-    /// the threshold to resume moves, and minimums are taken from the lossy pool.
+    /// Accounting of the papers and of SONiC's documents. The memory has one slice, the resume
+    /// threshold moves with the pause threshold, and minimums are taken from the lossy pool.
     pub const IDEAL: Self = Self {
         slices: 1,
         resume_below: ResumeBelow::Threshold,
@@ -29,8 +30,8 @@ impl Accounting {
         threshold_bits: 0,
     };
 
-    /// The threshold that the chip uses:
-    /// `threshold` rounded down to `threshold_bits` significant bits.
+    /// The threshold that the chip uses: `threshold`, rounded down to `threshold_bits` significant
+    /// bits.
     #[inline]
     #[must_use]
     pub const fn expressible(&self, threshold: u64) -> u64 {

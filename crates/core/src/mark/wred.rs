@@ -14,7 +14,7 @@ use bufferlab_params::{
 use bufferlab_units::RandomStream;
 use bufferlab_units::quantity::format_size;
 
-/// Registry entry.
+/// Registry entry of the marking rule `wred`.
 pub(super) static INFO: MarkerInfo = MarkerInfo {
     name: "wred",
     title: "WRED",
@@ -140,15 +140,16 @@ pub struct WredRamp {
     pub effect: Effect,
 }
 
-/// Marks or drops with a probability that rises with the length.
+/// Marks or drops packets with a probability that rises with the queue length.
 #[derive(Clone, Debug)]
 pub struct Wred {
     /// Queue or port length that WRED compares, and the moment at which WRED marks. WRED always
     /// decides drops on arrival.
     pub watch: Watch,
-    /// Ramp of each queue of the switch. `None`: WRED does not act on the queue.
+    /// Ramp of each queue of the switch. `None` if WRED neither marks nor drops packets of the
+    /// queue.
     pub ramps: Vec<Option<WredRamp>>,
-    /// Random numbers, drawn only for lengths on a ramp.
+    /// Random numbers, drawn only for queue lengths on a ramp.
     stream: RandomStream,
 }
 
@@ -168,7 +169,7 @@ impl Wred {
         may_drop && packet.moment == Moment::Enqueue && self.chooses(packet, buffer, effect)
     }
 
-    /// Whether a queue with this `effect` chooses the packet.
+    /// Whether WRED marks or drops the packet, if its queue's ramp has this `effect`.
     fn chooses(&mut self, packet: &Markable, buffer: &Buffer, effect: Effect) -> bool {
         let own = self.ramps.get(usize::from(packet.queue.0)).copied().flatten();
         let Some(WredRamp { ramp: Ramp { kmin, kmax }, pmax, .. }) = own.filter(|own| own.effect == effect)

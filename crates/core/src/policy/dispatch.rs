@@ -60,7 +60,7 @@ impl Dispatched {
         })
     }
 
-    /// The boxed policy as a value of type `P`, if `P` is its type.
+    /// The boxed policy as a value of type `P`, or `None` if the policy has another type.
     #[must_use]
     pub fn downcast_mut<P: Policy>(&mut self) -> Option<&mut P> {
         match self {
@@ -244,9 +244,9 @@ mod tests {
         }
     }
 
-    /// Sends random packets through a switch that checks only the thresholds, and through a switch
-    /// that first checks whether the buffer has ample room. Returns the numbers of refusals and of
-    /// pause changes.
+    /// Sends random packets through two switches. One switch checks only the thresholds, the other
+    /// first checks whether the buffer has ample room. Returns the numbers of refusals and of pause
+    /// changes.
     fn compare_with_thresholds(params: &[(&str, ParamValue)]) -> (usize, usize) {
         let rates = vec![BitRate::gbps(10); 4];
         let config = SwitchConfig { lossless: 0b0010, max_packet: 1_600, ..SwitchConfig::new(60_000, rates) };
@@ -260,7 +260,7 @@ mod tests {
         let (mut refused, mut seen) = (0, [Pauses::default(), Pauses::default()]);
         for step in 0..40_000_u64 {
             let now = Time::from_ns(step);
-            // The memory fills and drains in turns of 500 steps.
+            // The memory alternately fills for 500 steps and drains for 500 steps.
             let arrivals = if step / 500 % 2 == 0 { 7 } else { 3 };
             let egress_port = stream.below(4) as u16;
             let [one, other] = &mut seen;

@@ -1,5 +1,5 @@
-//! The interface of a policy: its inputs, its answers and its description.
-//! A scheme imports from `policy` only this interface and the parts that several schemes share.
+//! The interface of a policy: its inputs, its decisions and its description. A scheme imports from
+//! `policy` only this interface and the modules that several schemes share.
 
 mod bound;
 mod hooks;

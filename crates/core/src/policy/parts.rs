@@ -1,4 +1,4 @@
-//! Parts of policies that several schemes share.
+//! Modules of policies that several schemes share.
 
 pub(crate) mod common_pool;
 pub(crate) mod congestion;

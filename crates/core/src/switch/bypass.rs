@@ -35,12 +35,13 @@ impl FastPath {
 
 impl<P: Policy> Switch<P> {
     /// Handles an arrival and its departure in one call ([`Self::handle_arrival`],
-    /// [`Self::poll_transmit`]), for a packet whose egress port is idle. Returns the queue.
-    /// The packet has no mark and no other packet waits. `None`: the state is unchanged,
-    /// and the packet must take the normal path. Reasons are a packet that waits at the port,
-    /// a paused priority, a policy that refuses the bypass ([`Policy::can_bypass`]), custom marking
-    /// rules, classifiers that count, deficit round robin, deviations from an ideal chip, and a new
-    /// record of [`Self::pause_levels_at_peaks`], which only the normal path takes.
+    /// [`Self::poll_transmit`]), for a packet whose egress port is idle. Returns the queue. The
+    /// packet gets no mark, and no other packet waits at the port. With `None`, the state is
+    /// unchanged, and the packet must take the normal path. `None` has these reasons: a packet
+    /// waits at the port, the priority is paused, or the policy refuses the bypass
+    /// ([`Policy::can_bypass`]). Custom marking rules, classifiers that count, deficit round robin
+    /// and a chip that is not ideal also need the normal path. So does a new record of
+    /// [`Self::pause_levels_at_peaks`].
     ///
     /// The switch does not call the [`super::Observer`].
     /// [`Self::counters`] and [`Self::largest_bypassed`] include the packet.

@@ -1,4 +1,4 @@
-//! Copies of a switch, and another policy for a switch that is running.
+//! Copies of a switch, and the replacement of the policy of a running switch.
 
 use super::Switch;
 use crate::buffer::{IngressId, QueueId};
@@ -39,10 +39,10 @@ impl Switch<Dispatched> {
 }
 
 impl<P: Policy> Switch<P> {
-    /// Puts `policy` in charge of the switch from now on. Stored packets stay in their queues and
-    /// keep their accounts. The switch reports the stored packets to the new policy as new packets,
-    /// in the order in which the switch stored them. Then the switch asks for pauses. If the new
-    /// policy demands no pauses, all senders may send.
+    /// Replaces the policy of the switch by `policy` from now on. Stored packets stay in their
+    /// queues and keep their accounts. The switch reports the stored packets to the new policy as
+    /// new packets, in the order in which the switch stored them. Then the switch asks the policy
+    /// for pauses. If the new policy demands no pauses, all senders may send.
     ///
     /// The driver must read [`Self::poll_timeout`] again.
     pub fn replace_policy<O: Observer>(&mut self, now: Time, mut policy: P, observer: &mut O) {
@@ -68,7 +68,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Tells the policy about every stored packet, in the order of their arrivals.
+    /// Reports every stored packet to the policy, in the order of the packets' arrivals.
     fn announce_stored_packets(&mut self, now: Time) {
         let mut stored: Vec<(Time, QueueId, Arrival)> = Vec::new();
         for queue in self.buffer.queue_ids() {

@@ -116,8 +116,8 @@ impl Chip {
         stored
     }
 
-    /// Sends packets until the priority group's sender may resume. Returns the number of sent
-    /// packets.
+    /// Sends packets of the priority group `from` until its sender may resume. Returns the number
+    /// of sent packets.
     fn release_to_resume(&mut self, from: u16) -> u64 {
         let mut sent = 0;
         while self.is_paused(from) {
@@ -156,7 +156,7 @@ fn a_group_sees_its_slice_only_and_resumes_below_its_pause_point() {
         let stored = lone + chip.fill_to_loss(0, 3, 1);
         let in_pool = taken(alpha, SHARED);
         assert_eq!(stored, MINIMUM + in_pool + HEADROOM, "alpha {alpha}");
-        // Ports 0 and 1 are in slice 0, ports 2 and 3 in slice 1.
+        // Ports 0 and 1 are in memory slice 0, ports 2 and 3 in memory slice 1.
         let next = chip.fill_to_pause(1);
         assert_eq!(next, MINIMUM + reached(alpha, SHARED - in_pool), "alpha {alpha}: the next one");
         assert_eq!(chip.fill_to_pause(2), lone, "alpha {alpha}: in the other slice");
@@ -205,8 +205,8 @@ fn a_group_pauses_with_the_packet_that_reaches_its_threshold() {
     assert_eq!(points(&mut group(12_332, 352, 704), 0), (4_117, 4_470));
     let mut full = group(15_105, 352, 352);
     assert_eq!(points(&mut full, 0), (5_041, 5_394));
-    // The headroom pool is full. So the second group pauses at its usual point and loses
-    // the next packet.
+    // The headroom pool is full. So the second group pauses at its usual number of packets and
+    // loses the next packet.
     assert_eq!(points(&mut full, 1), (3_363, 3_364));
 }
 
@@ -270,7 +270,7 @@ fn thresholds_of_few_bits_are_lower_by_less_than_their_last_bit() {
     assert!(found < exact && found * 8 >= exact * 7, "{found} of {exact}");
 }
 
-/// After every change, the test recomputes every count from the stored packets.
+/// After every change, the test recomputes every byte count from the stored packets.
 #[test]
 fn accounts_of_slices_are_those_of_the_packets_stored() {
     for policy in ["sonic-dt", "sonic-abm"] {

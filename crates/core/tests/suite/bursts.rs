@@ -1,5 +1,6 @@
-//! Tests of burst absorption against TDT (ToN 2022) section VI-A and its formulas. The tests
-//! simulate packets: 16 ports of 1 Gb/s, 1 MB, 1500 B, open-loop sources of constant rate.
+//! Tests of burst absorption against section VI-A and the formulas of TDT (ToN 2022). The tests
+//! simulate the packets of open-loop sources at a switch with 16 ports of 1 Gb/s and 1 MB of
+//! memory.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, Time};
@@ -186,7 +187,7 @@ fn overloads_and_burst(n: u16, mbps: u64, duration: Time) -> Vec<Source> {
     sources
 }
 
-/// First loss of the burst. The returned times count from the burst's start.
+/// First loss of a packet of the burst. The returned times count from the burst's start.
 fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) -> (Time, Loss) {
     let mut bench = Bench::new(policy, params, &overloads_and_burst(n, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));
@@ -195,8 +196,8 @@ fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) ->
     (loss.at - BURST, loss)
 }
 
-/// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port,
-/// and the bytes that evacuated ports do not use.
+/// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port.
+/// The struct also has the bytes that evacuated ports do not use.
 struct Closed {
     dt: f64,
     edt: f64,
@@ -234,15 +235,15 @@ fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
 
 #[test]
 fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
-    // The expected times are 222 us and 533 us. TDT's own value of 1.14 ms ignores the bytes that
-    // evacuated ports keep (erratum E-TDT-2). The right value is 1.00 ms.
+    // The expected times are 222 us (DT) and 533 us (EDT). For TDT, the paper's value of 1.14 ms
+    // ignores the bytes that evacuated ports keep (erratum E-TDT-2). The right value is 1.00 ms.
     let c = closed(2, 8_000);
     let (dt, edt, tdt) = (
         assert_absorbs("dt", 2, 8_000, c.dt),
         assert_absorbs("edt", 2, 8_000, c.edt),
         assert_absorbs("tdt", 2, 8_000, c.tdt),
     );
-    // The queues store 0.19 MB, 0.47 MB and 0.875 MB at the first loss.
+    // The burst's queue has 0.19 MB, 0.47 MB and 0.875 MB at the first loss under DT, EDT and TDT.
     assert_eq!([dt, edt, tdt].map(|loss| loss.queue_packets), [130, 312, 584]);
     // Dynamic Thresholds cut the burst although a sixth of the buffer is free and the overloaded
     // ports use more than the burst. EDT and TDT lose packets when the buffer is full.
@@ -358,8 +359,8 @@ fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     }
 }
 
-/// Delay of the second flow's first packet, and mean delay (TDT Fig. 8a).
-/// The load is one port at 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms.
+/// Delay of the second flow's first packet, and mean delay of its packets (TDT Fig. 8a). The load
+/// is one port at 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms.
 fn delays(policy: &str) -> (Time, f64) {
     let second =
         Source { port: 0, rate: BitRate::mbps(800), start: Time::from_ms(200), end: Time::from_ms(210) };
@@ -378,8 +379,8 @@ fn delays(policy: &str) -> (Time, f64) {
 #[test]
 fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     let first = |policy| delays(policy).0.as_secs_f64() * 1e3;
-    // A packet takes 12 us. The expected delays are the times of 41 packets, of half of the buffer,
-    // and of the whole buffer.
+    // A packet takes 12 us. The expected delays are the times to send 41 packets, half of the
+    // buffer, and the whole buffer.
     for (policy, milliseconds) in [("es", 0.49), ("tdt", 0.49), ("dt", 4.0), ("edt", 4.0), ("cs", 8.0)] {
         assert!((first(policy) / milliseconds - 1.0).abs() < 0.02, "{policy}: {} ms", first(policy));
     }

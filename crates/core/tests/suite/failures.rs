@@ -1,9 +1,10 @@
-//! Tests that the switch reports the failure of a policy with place and time, and stays sound.
+//! Tests that the switch reports the failure of a policy with place and time, and that the switch
+//! continues correctly.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, Time};
 
-/// A policy that answers as the test requires, and demands expulsions from a queue.
+/// A policy whose verdicts and expulsions from a queue are set by the test.
 #[derive(Debug)]
 struct Scripted {
     answer: fn(&Arrival) -> Verdict,

@@ -10,8 +10,8 @@ const SLOT: Time = Time::from_ns(1_200);
 /// Numbers of packets that arrived and of packets that were stored, by flow.
 type Counts = [[u64; 2]; 3];
 
-/// Overloads one port for 100 ms: flow 0 sends 1.5, flow 1 0.3 and flow 2 0.1 packets per slot,
-/// at random instants.
+/// Overloads one port for 100 ms at random instants. Flow 0 sends 1.5 packets per slot, flow 1 0.3
+/// and flow 2 0.1.
 fn overload(afd: &'static str, seed: u64) -> (Counts, f64) {
     let config = SwitchConfig {
         seed,
@@ -64,9 +64,9 @@ fn kept(counts: [u64; 2]) -> f64 {
 fn per_flow_drops_hit_the_flow_beyond_the_fair_share_and_spare_the_others() {
     let (counts, length) = overload("per_flow", 1);
     println!("{:.3} {:.3} {:.3}, {length:.0} B", kept(counts[0]), kept(counts[1]), kept(counts[2]));
-    // The port sends 1.0 packet per slot. The flows of .3 and .1 stay below the fair share of
-    // .6, which is the remainder for the first flow. The fair share sometimes falls below the rates
-    // of the small flows, since an interval has only some 42 packets and the gains are high.
+    // The port sends 1.0 packet per slot. Flows 1 and 2 (.3 and .1 packets per slot) stay below the
+    // fair share of .6, which is the remainder for flow 0. The fair share sometimes falls below the
+    // rates of the small flows, since an interval has only some 42 packets and the gains are high.
     assert!(kept(counts[1]) > 0.87 && kept(counts[2]) > 0.92, "{counts:?}");
     assert!((kept(counts[0]) - 0.42).abs() < 0.02, "{counts:?}");
     // The controller also keeps the queue near Q_ref = 150 KB.
@@ -121,7 +121,8 @@ fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
             }
         }
     }
-    // Three standard deviations of the share over 40 000 random draws are 0.0075.
+    // Three standard deviations of the share of dropped packets over 40 000 random draws are
+    // 0.0075.
     let share = early as f64 / total as f64;
     assert!((share - 0.5).abs() < 0.0075, "{share}");
 }

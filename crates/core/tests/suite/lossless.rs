@@ -26,7 +26,8 @@ impl Observer for Senders {
     }
 }
 
-/// Priority 0 is lossy, priority 1 lossless. Queue k of a class uses port k for ingress and egress.
+/// A load of lossy queues (priority 0) and lossless queues (priority 1). Queue k of a class uses
+/// port k for ingress and egress.
 struct Load {
     lossless: usize,
     lossy: usize,
@@ -125,7 +126,7 @@ fn loads() -> impl Iterator<Item = Load> {
     (1..=20).flat_map(|n| (1..=20).map(move |m| Load { lossless: n, lossy: m }))
 }
 
-/// Loads with 1 to 20 queues of each class, a subset for longer runs.
+/// Loads with 1 to 20 queues of each class: a subset of all loads, for longer runs.
 fn few_loads() -> impl Iterator<Item = Load> {
     loads().filter(|load| load.lossless == load.lossy || load.lossless == 1 || load.lossy == 1)
 }
@@ -153,8 +154,8 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     let pool = 3_000 * MTU;
     for load in few_loads() {
         let (n, m) = (load.lossless as f64, load.lossy as f64);
-        // Equations 10 and 11 with alpha / n per queue.
-        // `computed` removes gamma on ports with one queue of each direction.
+        // Equations 10 and 11 of the paper use alpha / n per queue. The value `computed` removes
+        // gamma on ports with one queue of each direction.
         let (b_in, b_eo) = (pool as f64, 0.8 * pool as f64);
         let lossy = b_eo / 2.0;
         let expected = ((b_in - lossy) / 2.0 / n, lossy / m);
@@ -167,7 +168,7 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     }
 }
 
-/// Parameter of a filter that is fast compared with the time to drain a threshold.
+/// Parameter `gamma` of a filter that is fast compared with the time to drain a threshold.
 fn gamma(gamma: f64) -> (&'static str, ParamValue) {
     ("gamma", ParamValue::Ratio(gamma))
 }
@@ -178,8 +179,8 @@ fn reverie_settles_where_equations_13_to_15_say() {
     let cases = [([1.0, 1.0], 0.9), ([1.0, 2.0], 0.9), ([0.5, 4.0], 0.9), ([1.0, 1.0], 0.999)];
     for ((alphas, factor), load) in
         cases.into_iter().flat_map(|case| few_loads().map(move |load| (case, load))).filter(|(case, load)| {
-            // The paper's slow filter settles only if all queues drain equally,
-            // as the next test shows.
+            // The paper's slow filter settles only if all queues drain equally, as the next test of
+            // this file shows.
             case.1 < 0.99 || load.lossless == load.lossy
         })
     {
@@ -211,7 +212,7 @@ fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_
 #[test]
 fn one_class_alone_holds_alpha_of_one_plus_alpha() {
     // While a queue is paused, only departures update its filter, so the lag is longer than while
-    // the queue grows. With 0.9 a queue exceeds a threshold of 23 packets by 8 on average.
+    // the queue grows. With gamma 0.9 a queue exceeds a threshold of 23 packets by 8 on average.
     let pool = 3_000 * MTU;
     for count in 1..=20 {
         let each = pool as f64 / 2.0 / count as f64;
@@ -224,7 +225,7 @@ fn one_class_alone_holds_alpha_of_one_plus_alpha() {
     }
 }
 
-/// A switch under Reverie with the filter updates `filter`.
+/// A switch under Reverie whose filter follows the update rule `filter`.
 fn reverie(gamma: f64, filter: &'static str, capacity: u64) -> Switch<Reverie> {
     let config = SwitchConfig {
         max_packet: MTU,
@@ -280,8 +281,8 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
     assert!(expected > 0.0);
 }
 
-/// The pool has no part for lossy traffic: a limit depends on the total occupancy,
-/// not on the division among queues.
+/// Reverie's pool has no part for lossy traffic: a limit depends on the total occupancy, not on the
+/// division among queues.
 /// Claim: REV-F9-3
 #[test]
 fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
@@ -299,8 +300,8 @@ fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     assert!(limits.iter().all(|limit| *limit == limits[0]), "{limits:?}");
 }
 
-/// Eq. 5 with the time of the largest packet as its step, for events at multiples of the step
-/// and for silence.
+/// Eq. 5 of Reverie in time: a step is the time of the largest packet. The test has events at
+/// multiples of the step, and silence.
 #[test]
 fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
     let step = BitRate::gbps(10).serialization(MTU).0;
@@ -523,8 +524,8 @@ fn what_a_watchdog_discards_is_lost_in_both_directions_of_its_port_and_nothing_e
     switch.verify().expect("the ledger holds");
 }
 
-/// A switch of four ports with eight lossless priorities, each with `headroom`,
-/// in a buffer of `capacity`.
+/// A switch of four ports with eight lossless priorities in a buffer of `capacity` bytes. Each
+/// priority has `headroom` bytes of headroom.
 fn eight_priorities(mode: &str, capacity: u64, headroom: u64) -> Result<Switch<Box<dyn Policy>>, BuildError> {
     let config = SwitchConfig {
         max_packet: MTU,
@@ -586,7 +587,7 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
         switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),
         Admission::dropped(DropReason::HeadroomFull)
     );
-    // Other ports are not affected, and an empty switch pauses no sender.
+    // Queues of other ports are not affected, and an empty switch pauses no sender.
     assert_eq!(
         switch.handle_arrival(Time::ZERO, &packet(1, 2, 0), &mut senders),
         Admission::Stored { marked: false }

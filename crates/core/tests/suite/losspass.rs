@@ -33,7 +33,8 @@ impl Observer for Evicted {
 
 /// One arrival: the state of its port before the arrival, the packet, and its outcome.
 struct ArrivalRecord<'a> {
-    /// Bytes Q_s and Q_l of the arrival's port, and the port's buffer B.
+    /// Bytes Q_s (small flows) and Q_l (large flows) of the arrival's port, and the port's buffer
+    /// B.
     small: u64,
     large: u64,
     limit: u64,

@@ -1,5 +1,5 @@
-//! Tests of the parameters of registered policies. Their declarations are valid and
-//! resolve as declared.
+//! Tests that the parameters of registered policies are declared correctly and resolve to the
+//! declared values.
 
 use bufferlab_core::{POLICIES, ParamInfo, ParamValue, Params, Profile, find_policy};
 use bufferlab_params::ResolveError;

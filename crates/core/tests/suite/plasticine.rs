@@ -1,6 +1,6 @@
-//! Tests of Plasticine's figures by packets. The buffer has 60 packets,
-//! and a port sends one packet per unit of time. Each packet of the figures becomes 100 small
-//! packets, so that the resolution is as fine as the paper's numbers.
+//! Simulation of the figures of the Plasticine paper with packets. The buffer has 60 packets, and a
+//! port sends one packet per unit of time. Each packet of the figures becomes 100 small packets, so
+//! that the resolution is as fine as the paper's numbers.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -63,7 +63,7 @@ impl Figure {
         }
     }
 
-    /// Runs the switch for `units` units of time.
+    /// Runs the switch of a figure for `units` units of time.
     fn run(&mut self, units: u64) {
         for _ in 0..units * ROUNDS {
             self.round();
@@ -94,13 +94,13 @@ fn alphas(list: &[f64]) -> (&'static str, ParamValue) {
     ("alpha", ParamValue::RatioPerPriority(list.to_vec().into()))
 }
 
-/// Alphas of the figures. Red is queue 0 of a port (alpha 2),
-/// yellow are the other queues (alpha 1).
+/// Alphas of the paper's figures: the red queue (queue 0 of a port) has alpha 2, the yellow queues
+/// (all other queues) have alpha 1.
 fn red_and_yellow() -> (&'static str, ParamValue) {
     alphas(&[2.0, 1.0])
 }
 
-/// Parameter that updates N and gamma within a tenth of a unit of time.
+/// Parameter of Plasticine that updates N and gamma within a tenth of a unit of time.
 fn prompt() -> (&'static str, ParamValue) {
     ("update_interval", ParamValue::Time(Time::from_ns(80)))
 }
@@ -175,9 +175,9 @@ fn figure_3_the_burst_meets_its_threshold_at_6_and_the_steady_state_at_15() {
     }
 }
 
-/// Runs five yellow queues of port 0 and a burst of rate 5 to the red queue of port 1.
-/// Returns time and length at the first drop, red's steady length,
-/// and yellow's lengths before and after the burst.
+/// Runs five yellow queues of port 0 and a burst of rate 5 to the red queue of port 1. Returns time
+/// and red's length at the first drop, red's steady length, and yellow's lengths before and after
+/// the burst.
 fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
     let mut figure = Figure::new(policy, params, 60, 2, 6);
     figure.load = (1..6).map(|queue| (queue, 1)).collect();
@@ -190,8 +190,8 @@ fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
 
 #[test]
 fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
-    // Erratum E-PLA-1: the text states about 17 in the steady state, 9 less.
-    // The right value is 15, which is 7 less.
+    // Erratum E-PLA-1: the paper states a steady red length of about 17 packets, 9 less than
+    // before. The right length is 15 packets, which is 7 less.
     let [before, t1, stored, red, yellow] = five_to_one("dt", &[red_and_yellow()]);
     near(before, 10.0, 0.1);
     near(t1, 2.0, 0.1);
@@ -202,8 +202,8 @@ fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
 
 #[test]
 fn seventeen_is_the_steady_state_with_four_low_queues_not_with_five() {
-    // Erratum E-PLA-1: the length is 60 x 2 / (1 + 4 + 2) = 17.14,
-    // and then the first drop is at 9.6.
+    // Erratum E-PLA-1: the red length is 60 x 2 / (1 + 4 + 2) = 17.14 packets, and then the first
+    // drop is at time 9.6.
     let mut figure = Figure::new("dt", &[red_and_yellow()], 60, 2, 6);
     figure.load = (1..5).map(|queue| (queue, 1)).collect();
     figure.run(400);
@@ -296,7 +296,8 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
         let weights: Vec<_> = congested.iter().map(|q| q.alpha * q.gamma / in_group(q.group)).collect();
         let sum: f64 = weights.iter().sum();
         let smallest = weights.iter().copied().fold(f64::INFINITY, f64::min);
-        // The shortest steady queue is at least a whole packet of a hundred grains.
+        // The shortest steady queue has at least one packet of the figures, that is a hundred
+        // grains.
         let packets = ((1.0 + sum) / smallest).ceil() as u64;
         let params = [alphas(&all), prompt(), ("high_priorities", ParamValue::Count(high))];
         let mut figure = Figure::new("plasticine", &params, packets, ports, queues);

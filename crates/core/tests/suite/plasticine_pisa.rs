@@ -12,7 +12,7 @@ const PORTS: usize = 8;
 const QUEUES: usize = 3;
 const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
-/// Default limit of the policy: B / (2 x queues).
+/// Default of the queue length above which a queue counts as congested: B / (2 x queues).
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
 
 fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {
@@ -35,7 +35,7 @@ fn advance(switch: &mut Switch<Box<dyn Policy>>, now: Time) {
     }
 }
 
-/// Current numbers of congested queues of the priority and of active queues of the port.
+/// Current numbers of congested queues of the queue's priority and of active queues of its port.
 fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     let (port, priority) = buffer.port_and_priority(queue);
     let long = |queue: QueueId| buffer.queue_bytes(queue) > CONGESTED_ABOVE;
@@ -45,8 +45,8 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with equal verdicts in two comparisons: registers with Plasticine's current
-/// threshold, and Plasticine's current threshold with and without a shift.
+/// Shares of arrivals with equal verdicts in two comparisons. One compares registers with
+/// Plasticine's current threshold, the other compares this threshold with and without the shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,
@@ -55,8 +55,8 @@ struct Agreement {
     within_shift_error: f64,
 }
 
-/// Shares of agreement in a random open loop. Queues start and stop receiving at random.
-/// A receiving queue gets up to twice its port's rate.
+/// Shares of equal verdicts in a random open loop. Queues start and stop receiving at random. A
+/// receiving queue gets up to twice its port's rate.
 fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     let mut switch = switch(pass, egress_length);
     let mut stream = RandomStream::new(7, "test/pisa", 0);
@@ -190,10 +190,10 @@ const PASSES: [(&str, Time); 5] = [
 ];
 
 /// Over a random open loop, the share of verdicts that agree with Plasticine's current threshold
-/// rises as P falls. The share comes within four percentage points of the share with fresh
-/// registers and shifts. Then 98 % of all verdicts are right for a threshold within the shift's
-/// factor of the root of two. The egress register, which only a departing packet writes, causes the
-/// other errors, and no P corrects them.
+/// rises as P, the time of a SYNC pass, falls. The share comes within four percentage points of the
+/// share with fresh registers and shifts. Then 98 % of all verdicts are right for a threshold
+/// within the shift's factor of the root of two. The egress register, which only a departing packet
+/// writes, causes the other errors, and no P corrects them.
 #[test]
 fn decisions_converge_to_plasticines_as_passes_get_faster_up_to_the_error_of_the_shift() {
     let mut last = 0.0;

@@ -91,8 +91,8 @@ fn packet(from: u16, to: u16, priority: u8) -> Packet {
     }
 }
 
-/// Number of packets stored until the first pause, number of packets from the pause until the first
-/// loss, and the reason of the loss.
+/// Number of packets that the switch stored until the first pause, number of packets from the pause
+/// until the first loss, and reason of the loss.
 fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, DropReason) {
     let mut pauses = PauseLog::default();
     let (mut before, mut after) = (0, 0);
@@ -118,7 +118,7 @@ fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom(
         );
         switch.verify().expect("the ledger holds");
     }
-    // The number k of packets meets k <= 8 (9,243,811 / 1248 - (k - 1)).
+    // The number k of packets in the queue satisfies k <= 8 (9,243,811 / 1248 - (k - 1)).
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 0)), (6_584, 0, DropReason::OverThreshold));
     // The other lossy priorities still have alpha = 1, so each of these queues gets half of the
@@ -135,8 +135,8 @@ fn a_paused_queue_resumes_its_own_offset_below_its_own_threshold() {
         switch.handle_arrival(Time::ZERO, &packet(0, 0, 3), &mut pauses);
     }
     assert_eq!(pauses.0, [(IngressId(3), true)]);
-    // With j packets left, j - 1 are in the pool. The queue resumes at 1248 (j - 1) + 2288 <=
-    // (10,875,072 - 1248 (j - 1)) / 8, so j - 1 <= 966.6.
+    // With j packets left in the queue, j - 1 are in the pool. The queue resumes at 1248 (j - 1) +
+    // 2288 <= (10,875,072 - 1248 (j - 1)) / 8, so j - 1 <= 966.6.
     for left in (0..970).rev() {
         switch.poll_transmit(Time::ZERO, 0, &mut pauses).expect("it has packets");
         if pauses.0.len() > 1 {
@@ -155,8 +155,8 @@ fn a_static_threshold_of_one_priority_leaves_the_others_dynamic() {
         ..BufferProfile::default()
     };
     let profiles = [sonic(), vec![fixed]].concat();
-    // Expected number of packets before the packet that pauses.
-    // Priority 4 pauses with the eleventh packet, and one packet is in the reserve.
+    // Expected number of packets before the packet that pauses the sender. Priority 4 pauses with
+    // the eleventh packet, and one packet is in the reserve.
     for (priority, expected) in [(3, 969), (4, 10)] {
         let mut switch = build("sonic-dt", &config(vec![]), profiles.clone()).expect("it fits");
         assert_eq!(fill(&mut switch, &packet(0, 0, priority)).0, expected);

@@ -3,8 +3,8 @@
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// Whether the lengths, in any order, satisfy every inequality of Harmonic for a buffer
-/// of size `capacity`.
+/// Whether the queue lengths, in any order, satisfy every inequality of Harmonic for a buffer of
+/// size `capacity`.
 fn is_harmonic(lengths: &[u64], capacity: u64, sums: bool) -> bool {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,5 +1,5 @@
 //! Tests of custom policies: valid policies are registered, invalid policies are refused.
-//! Registered policies stay registered for all tests of the binary.
+//! Registered policies stay registered for all tests of this program.
 
 use bufferlab_core::policy::CompleteSharing;
 use bufferlab_core::policy::REGISTRY;

@@ -119,7 +119,7 @@ fn deficit_round_robin_shares_bytes_and_not_packets() {
     }
     for (sent, quantum) in bytes.iter().zip(quanta) {
         let wanted = rounds * u64::from(quantum);
-        // Shares are exact within one quantum and one packet, for any duration.
+        // Shares of the queues are exact within one quantum and one packet, for any duration.
         assert!(sent.abs_diff(wanted) <= u64::from(quantum) + 9_216, "{bytes:?}");
     }
 }
@@ -304,8 +304,8 @@ fn a_scheduler_that_forgets_a_queue_is_refused() {
 }
 
 /// Between two departures of a backlogged, unpaused queue of a group, the group's other queues send
-/// at most one round. Packet sizes and pauses are random, and queues become empty and backlogged at
-/// random.
+/// at most one round. The test draws packet sizes and pauses at random, and queues become empty and
+/// backlogged at random.
 #[test]
 fn no_queue_of_a_group_starves() {
     for seed in 0..60 {

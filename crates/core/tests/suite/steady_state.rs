@@ -1,5 +1,5 @@
-//! Tests of steady lengths against the papers' fluid formulas, under open-loop overload.
-//! Each port sends one packet per slot.
+//! Steady queue lengths under open-loop overload, compared with the papers' fluid formulas. Each
+//! port sends one packet per slot.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -50,12 +50,12 @@ impl Overload {
         self.congested.iter().filter(|&&k| k > priority).count()
     }
 
-    /// Weight omega of every congested queue under ABM (Eq. 13): alpha_p gamma / n_p.
+    /// Weight omega of every congested queue under ABM (Eq. 13): omega = alpha_p gamma / n_p.
     fn abm_weights(&self) -> Vec<f64> {
         self.queues().map(|(_, p, gamma)| self.alphas[p] * gamma / self.congested_of(p) as f64).collect()
     }
 
-    /// Weight alpha_p of every congested queue under Dynamic Thresholds.
+    /// Weight omega of every congested queue under Dynamic Thresholds: omega = alpha_p.
     fn dt_weights(&self) -> Vec<f64> {
         self.queues().map(|(_, p, _)| self.alphas[p]).collect()
     }
@@ -196,7 +196,8 @@ fn abm_on_dynamic_thresholds_that_never_updates_is_dynamic_thresholds() {
     }
 }
 
-/// Checks that the test above can fail: the formula of a policy does not describe another policy.
+/// Checks that the tests of closed forms can fail: the formula of a policy does not describe
+/// another policy.
 #[test]
 fn neither_closed_form_describes_the_other_policy() {
     let load = Overload::spread(16, 4, 0.5);
@@ -208,8 +209,8 @@ fn neither_closed_form_describes_the_other_policy() {
     assert!(!within_a_percent_and_a_packet(&by_dt, &steady(capacity, &abm)));
 }
 
-/// Accuracy of measured rates at the paper's interval of 80 us. In an interval, 66.7 packets of
-/// 1500 B pass at 10 Gb/s. So one of k queues on a port sends 66.7/k packets, rounded to a whole
+/// Accuracy of measured drain rates at the paper's interval of 80 us. In an interval, 66.7 packets
+/// of 1500 B pass at 10 Gb/s. So one of k queues on a port sends 66.7/k packets, rounded to a whole
 /// packet. The measured gamma is wrong by up to k/66.7 in one interval. On average the queue
 /// lengths are wrong by up to 2.7 %. The other tests of this file accept 1 %.
 #[test]
@@ -234,8 +235,8 @@ fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     assert!(exact < 0.003, "{exact}");
 }
 
-/// Alpha, number, bytes and smallest gamma of the congested queues of every priority that has such
-/// queues.
+/// Alpha, number, bytes and smallest gamma of the congested queues, for every priority with a
+/// congested queue.
 fn by_priority(load: &Overload, lengths: &[f64]) -> Vec<(f64, f64, f64, f64)> {
     (0..load.queues_per_port)
         .filter(|&p| load.congested_of(p) > 0)

@@ -7,8 +7,8 @@ use crate::buffer::{Buffer, IngressId, QueueId};
 /// A comparison by which a policy refused a packet: `held + size > limit`.
 ///
 /// The fields `held`, `size` and `limit` are the compared values. `size` is the number of bytes
-/// that the packet adds: whole cells, or 0 if the scheme compares the length without the packet.
-/// `held` may be a filtered or an old length.
+/// that the packet adds: whole cells, or 0 if the scheme compares the queue length without the
+/// packet. `held` may be a low-pass filtered length or the length at an earlier time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Queue, port or pool whose bytes the policy compared.
@@ -24,7 +24,7 @@ pub struct Bound {
 /// The queue, port or pool whose bytes a [`Bound`] compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundPlace {
-    /// The whole memory without all reserves.
+    /// The whole memory except all reserves.
     Buffer,
     /// The pool that all queues share, without space that the scheme reserves.
     SharedPool,
@@ -34,15 +34,15 @@ pub enum BoundPlace {
     LossyPool,
     /// The headroom of all ingress queues together.
     HeadroomPool,
-    /// Egress queue whose bytes are limited.
+    /// Egress queue whose length the policy limits.
     Queue(QueueId),
     /// The low-pass filtered length of an egress queue.
     FilteredQueue(QueueId),
-    /// Egress port whose bytes are limited.
+    /// Egress port whose stored bytes the policy limits.
     Port(u16),
     /// Packets of small flows in the queues of an egress port.
     SmallFlows(u16),
-    /// Ingress queue whose bytes are limited.
+    /// Ingress queue whose length the policy limits.
     Ingress(IngressId),
     /// The headroom of an ingress queue.
     Headroom(IngressId),

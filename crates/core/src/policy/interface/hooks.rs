@@ -26,10 +26,10 @@ impl Hooks {
 
     /// Hook [`crate::Policy::can_bypass`], for a packet that finds its port idle.
     pub const BYPASS: Self = Self(1 << 7);
-    /// Hook [`crate::Policy::pause_demand`], also after a refusal: a sender whose packets are lost
-    /// must stop.
+    /// Hook [`crate::Policy::pause_demand`], also after a refusal: then a sender whose packets the
+    /// switch refuses must stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);
-    /// Switches set this hook, policies do not: some empty ingress queues have paused their
+    /// Switches set this hook, policies do not. Some empty ingress queues have paused their
     /// senders, and the switch asks the policy about these queues after every event.
     pub(crate) const PAUSE_EMPTY: Self = Self(1 << 9);
 

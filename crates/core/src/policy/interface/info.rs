@@ -14,8 +14,8 @@ bufferlab_params::entry! {
     /// Registry entry of a policy. [`crate::POLICIES`] lists the built-in policies,
     /// and [`crate::register_policy`] adds custom policies.
     pub struct PolicyInfo("policy") {
-        /// Computing time of the policy per decision, and the quantities on which it depends, such
-        /// as "O(1)".
+        /// Computing time of one decision of the policy, and the quantities on which the time
+        /// depends, such as "O(1)".
         pub cost: &'static str,
         /// The constructor of the policy. `Params` is complete and every value is in its domain.
         /// The constructor refuses only values that do not fit the switch.
@@ -24,7 +24,7 @@ bufferlab_params::entry! {
 }
 
 impl PolicyInfo {
-    /// Builds the policy for a switch, after the checks that apply to every policy.
+    /// Builds the policy for a switch, after the parameter checks that all policies share.
     ///
     /// # Errors
     /// Returns the parameter that does not fit the switch.

@@ -11,7 +11,7 @@ pub struct PauseLevel {
 }
 
 impl PauseLevel {
-    /// Whether this queue is nearer to its threshold than `other`.
+    /// Whether this queue is nearer to its pause threshold than the queue of `other`.
     #[must_use]
     pub fn exceeds(self, other: Self) -> bool {
         u128::from(self.held) * u128::from(other.limit) > u128::from(other.held) * u128::from(self.limit)

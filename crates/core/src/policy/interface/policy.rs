@@ -50,10 +50,10 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// A round-robin scheduler skipped the queue `queue` because the queue was empty.
     fn on_empty_visit(&mut self, _now: Time, _queue: QueueId) {}
 
-    /// Time at which the switch must next call [`Self::handle_timeout`].
-    /// The switch reads the time when it is built and after every `handle_timeout`.
-    /// While the answer is `None`, the switch also reads the time after every arrival.
-    /// So an arrival may start the first timer but must not make a deadline earlier.
+    /// Time at which the switch must next call [`Self::handle_timeout`]. The switch calls
+    /// `next_timeout` when the switch is built and after every `handle_timeout`. While
+    /// `next_timeout` returns `None`, the switch also calls it after every arrival. So an arrival
+    /// may start the first timer but must not make a deadline earlier.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
@@ -78,49 +78,51 @@ pub trait Policy: fmt::Debug + Send + Any {
     }
 
     /// Whether the policy divides the pools of ingress queues according to
-    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). A policy without this support
-    /// cannot be built with slices by ingress port or with thresholds of few bits. Without this
-    /// support the policy ignores the rest of the accounting.
+    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). A policy that returns `false`
+    /// cannot be built with slices by ingress port or with thresholds of few bits. Such a policy
+    /// ignores the rest of the accounting.
     fn supports_accounting(&self) -> bool {
         false
     }
 
     /// Whether an arrival may bypass its queue ([`crate::Switch::bypass`]), so that the switch
-    /// calls no hook for the packet. Condition: [`Self::admit`] would charge `arrival` to the
-    /// shared pool, and storing and sending the packet at this instant would leave no trace.
-    /// That is, the hooks would restore the present state, without any demand. The switch
-    /// calls this method only with [`Hooks::BYPASS`], if the port is idle and the queue empty.
-    /// `false` is always safe.
+    /// calls no hook for the packet. The policy returns `true` only if [`Self::admit`] would charge
+    /// `arrival` to the shared pool. In addition, storing and sending the packet now must not
+    /// change the policy's state or demand anything. The switch calls this method only with
+    /// [`Hooks::BYPASS`], if the port is idle and the queue empty. A policy may always return
+    /// `false`.
     fn can_bypass(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
         false
     }
 
-    /// The classifier that belongs to the scheme, such as an elephant trap or a redirection
-    /// of short flows. `None`: priority p joins queue p. The switch takes the classifier once,
-    /// when it is built. A [`crate::SwitchConfig::classifier`] replaces the scheme's classifier.
+    /// The classifier that belongs to the scheme, such as an elephant trap or a redirection of
+    /// short flows. With `None`, priority p joins queue p. The switch takes the classifier once,
+    /// when the switch is built. A [`crate::SwitchConfig::classifier`] replaces the scheme's
+    /// classifier.
     fn take_classifier(&mut self) -> Option<Classifier> {
         None
     }
 
     /// The policy's current limit for a packet with `tags` in `queue` (bytes). The policy admits a
     /// packet iff the queue's length with the packet is within the limit, and the memory has space
-    /// for the packet. `None` if the policy has no such limit. Traces, reports and `explain` call
-    /// this method. The hot path never calls it.
+    /// for the packet. `None` if the policy limits no queue length. Traces, reports and `explain`
+    /// call this method. The hot path never calls it.
     fn threshold(&self, _queue: QueueId, _tags: Tags, _buffer: &Buffer) -> Option<u64> {
         None
     }
 
     /// The comparison by which the lossless queue `ingress` would pause its sender. `None` for a
-    /// lossy queue, and for a policy whose pauses follow from no such comparison.
-    /// The hot path never calls this method.
+    /// lossy queue, and for a policy that pauses senders without a comparison with a threshold. The
+    /// hot path never calls this method.
     fn pause_level(&self, _ingress: IngressId, _buffer: &Buffer) -> Option<PauseLevel> {
         None
     }
 
-    /// The comparison for which [`Self::admit`] has just refused `arrival` with `reason`, in the
-    /// unchanged state. `None`: the refusal does not follow from a comparison (a probability,
-    /// a prediction). Override this method if the scheme compares anything other than the pool,
-    /// or its queue with [`Self::threshold`]. The hot path never calls this method.
+    /// The comparison for which [`Self::admit`] has just refused `arrival` with `reason`; the
+    /// policy's state is unchanged since. `None` if the policy refused without a comparison, for
+    /// example by a probability or a prediction. Override this method if the scheme compares
+    /// anything other than the pool, or its queue with [`Self::threshold`]. The hot path never
+    /// calls this method.
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.header.tags, buffer), buffer)
     }
@@ -138,8 +140,8 @@ pub trait Policy: fmt::Debug + Send + Any {
     fn probe(&self, _queue: QueueId, _buffer: &Buffer, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
     /// A copy of the policy with its state, for a simulation that is forked. The copy and the
-    /// original share nothing. `None`: the policy cannot be copied, and forks are refused.
-    /// A policy that is [`Clone`] answers `Some(Box::new(self.clone()))`.
+    /// original share nothing. With `None`, the policy cannot be copied, and forks are refused. A
+    /// policy that is [`Clone`] returns `Some(Box::new(self.clone()))`.
     fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
         None
     }

@@ -20,10 +20,10 @@ pub struct SwitchShape {
     pub profile: Profile,
     /// Seed for a policy that draws random numbers.
     pub seed: u64,
-    /// Bit p: priority p is lossless (PFC).
+    /// Lossless priorities (PFC): bit p is set if priority p is lossless.
     pub lossless: u32,
-    /// Lossless priorities of packets that arrive at each port, if ports differ.
-    /// Each value is a subset of `lossless`. Empty: `lossless` applies to every port.
+    /// Lossless priorities of packets that arrive at each port, if ports differ. Each value is a
+    /// subset of `lossless`. If the list is empty, `lossless` applies to every port.
     pub lossless_by_port: Vec<u32>,
     /// Number of ports whose egress queues are in another memory of the switch (slices), but whose
     /// arriving packets this memory may store. Ingress queues cover all ports of the switch.
@@ -39,7 +39,8 @@ impl SwitchShape {
         self.port_rates.len()
     }
 
-    /// Bit p: packets of priority p that arrive at `port` are lossless.
+    /// Lossless priorities of packets that arrive at `port`: bit p is set if priority p is
+    /// lossless.
     #[must_use]
     pub fn lossless_at(&self, port: usize) -> u32 {
         self.lossless_by_port.get(port).map_or(self.lossless, |mask| self.lossless & mask)

@@ -1,9 +1,9 @@
-//! Answers of a policy: verdicts with their reasons, and demands to pause.
+//! Decisions of a policy: verdicts with their reasons, and demands to pause.
 
 use crate::buffer::{Account, End, QueueId};
 use crate::event::Refusal;
 
-/// A policy's answer about an arriving packet.
+/// A policy's decision about an arriving packet.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -21,7 +21,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Outcome and reason of the refusal. `None`: the policy stores or removes a packet.
+    /// Outcome and reason of the refusal. `None` if the policy stores or removes a packet.
     #[must_use]
     pub const fn refusal(self) -> Option<Refusal> {
         match self {
@@ -61,7 +61,8 @@ drop_reasons! {
     OverPortLimit = "over-port-limit",
     /// The packet's ingress queue would exceed a limit of its bytes.
     OverIngressLimit = "over-ingress-limit",
-    /// A lossless packet found its headroom full. This loss indicates a configuration error.
+    /// A lossless packet arrived while its headroom was full. This loss indicates a configuration
+    /// error.
     HeadroomFull = "headroom-full",
     /// The policy dropped the packet early with a probability (AFD, RED).
     Early = "early",
@@ -69,7 +70,7 @@ drop_reasons! {
     Predicted = "predicted",
     /// The policy evicted the packet for another arrival (push-out, LossPass).
     PushedOut = "pushed-out",
-    /// The policy expelled the packet although no packet arrived (Occamy).
+    /// The policy removed the stored packet without an arrival that needed the space (Occamy).
     Expelled = "expelled",
     /// The link was down when the packet arrived, or failed while sending the packet.
     LinkDown = "link-down",
@@ -83,7 +84,7 @@ drop_reasons! {
 /// Demand of a policy on the sender behind an ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseDemand {
-    /// The sender behind the ingress queue stays paused or unpaused.
+    /// The pause state of the sender behind the ingress queue does not change.
     Keep,
     /// The sender must stop sending packets of the priority.
     Pause,

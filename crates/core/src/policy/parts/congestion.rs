@@ -19,8 +19,7 @@ const MEASURED_BYTES: u64 = 2_048;
 /// Credit that the artifact's round robin gives for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
-/// Parameter of all policies with congested queues: share of its threshold above which a queue is
-/// congested.
+/// Parameter `congested_share`: a queue is congested above this share of its threshold.
 pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     name: "congested_share",
     kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
@@ -29,7 +28,7 @@ pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     doc: "Share of its threshold above which a queue is congested, for `congestion = \"threshold\"`.",
 };
 
-/// Parameter: drain rates available to a control loop without the artifact's credits.
+/// Parameter `drain_rate`, for a control loop without the credits of the paper's artifact.
 pub(crate) const fn drain_rate_param(default: DrainRateSource) -> ParamInfo {
     ParamInfo {
         name: "drain_rate",
@@ -49,8 +48,8 @@ choices! {
     }
 }
 
-/// The parameter `congestion` of policies that count queues in whole or in part.
-/// `doc` describes the comparison and its time.
+/// Parameter `congestion` of policies that count queues in whole or in part. `doc` describes the
+/// comparison of the queue length and the time of the comparison.
 pub(crate) const fn congestion_param(doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "congestion",
@@ -96,14 +95,15 @@ pub(crate) enum DrainRate {
     Measured,
     /// The drain rate γ is an equal share of the port for each congested queue of the port.
     Computed,
-    /// The bytes that the queue sent in the last interval, with the artifact's credits for visits
-    /// to empty queues.
+    /// The drain rate γ is computed from the bytes that the queue sent in the last interval, plus
+    /// the artifact's credits for visits to empty queues.
     Credited,
-    /// The drain rate is measured for a queue that is longer than `longer` and has sent more
-    /// than 2,048 B. The rate is relative to the queue's own port and has no upper bound:
-    /// packets of an ingress queue may leave through several ports. The last port of a switch
+    /// The drain rate is measured for a queue that is longer than `longer` and has sent more than
+    /// 2,048 B. The rate is relative to the queue's own port and has no upper bound: packets of an
+    /// ingress queue may leave through several ports. The drain rate at the last port of a switch
     /// is never measured, because ns-3 counts ports from 1 and updates the ports whose number is
-    /// below their count. This rule is inferred: only with this rule do the pauses of spines match.
+    /// below the number of ports. This rule is inferred: only with this rule do the pauses of spine
+    /// switches match the artifact's.
     Unbounded {
         /// Length above which the drain rate of a queue is measured (bytes).
         longer: u64,
@@ -155,8 +155,8 @@ pub(crate) struct Settings {
     pub(crate) criterion: Criterion,
     /// Source of the drain rate γ.
     pub(crate) drain_rate: DrainRate,
-    /// Whether congestion depends on the peak length that arrivals found since the last update,
-    /// not on the current length.
+    /// Whether congestion depends on the peak queue length that arrivals found since the last
+    /// update, instead of the current queue length.
     pub(crate) watermark: bool,
     /// Whether the tracker rounds the weights α·γ/n to powers of two.
     pub(crate) powers_of_two: bool,
@@ -227,7 +227,8 @@ pub(crate) struct Tracker {
     queues: Vec<QueueState>,
     /// Number n of congested queues by group at the last update or the last arrival, at least one.
     congested: Vec<Weight>,
-    /// Sums of queue levels by group, if n changes with every arrival.
+    /// Sums of the levels of queues ([`Criterion::Fraction`]) by group, if n changes with every
+    /// arrival.
     levels: Vec<u64>,
     next_update: Time,
 }
@@ -323,7 +324,7 @@ impl Tracker {
         self.update_from(now, remaining, &length);
     }
 
-    /// Updates like [`Self::update`], with queue lengths that the caller gives (ingress queues).
+    /// Updates like [`Self::update`], with lengths of ingress queues that the caller passes.
     pub(crate) fn update_from(&mut self, now: Time, remaining: u64, length: &dyn Fn(usize) -> Length) {
         if now < self.next_update {
             return;
@@ -355,15 +356,15 @@ impl Tracker {
         state.favoured_weight = self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
     }
 
-    /// Share of round robin for one of `n` queues of the port of `queue`,
-    /// as a fraction of the fastest port. If ports differ, b is the rate of the fastest port (ABM
-    /// section 3.2, footnote 2).
+    /// Share of each of `n` queues under round robin, at the port of `queue`. The share is a
+    /// fraction of b, the rate of the fastest port (ABM section 3.2, footnote 2).
     fn share_of(&self, queue: usize, n: usize) -> Weight {
         let port_rate = self.port_rates[queue / self.queues_per_port];
         Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64)
     }
 
-    /// Drain rate γ of a queue in which no packet waited: a burst may have the whole port.
+    /// Drain rate γ of a queue in which no packet waited: a burst may use the whole rate of the
+    /// port.
     fn unknown_drain_rate(&self, queue: usize) -> Weight {
         match self.settings.drain_rate {
             // The artifact ignores the rate of the queue's port.

@@ -1,5 +1,5 @@
-//! A first-order low-pass filter in time. The filtered value approaches its target by a factor per
-//! step of time, and by a power of the factor within a step.
+//! A first-order low-pass filter in time. In each step of time, the distance of the filtered value
+//! from its target shrinks by a constant factor. Fractions of a step use powers of the factor.
 
 use bufferlab_units::Time;
 
@@ -8,7 +8,7 @@ const PARTS: u32 = 10;
 /// Number of fractional bits of a power of the fading factor.
 const BITS: u32 = 63;
 
-/// Powers of the factor by which a value fades.
+/// Powers of the factor by which the distance from the target shrinks.
 #[derive(Clone, Debug)]
 pub(crate) struct Decay {
     /// `factor^(2^j / 2^PARTS)` in units of 2⁻⁶³, for each j.

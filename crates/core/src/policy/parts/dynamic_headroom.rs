@@ -87,8 +87,9 @@ impl DynamicHeadroom {
         limit.saturating_mul(u64::from(self.lossless[port].count_ones()))
     }
 
-    /// Decides about a lossless arrival. `length`: bytes of its queue in the pool with the arrival.
-    /// `limit`: threshold T. `room`: whether the arrival fits into the pool.
+    /// Decides about a lossless arrival. `length` has the bytes of its queue in the pool with the
+    /// arrival, and `limit` is the threshold T. `room` states whether the arrival fits into the
+    /// pool.
     pub(crate) fn admit(
         &mut self,
         arrival: &Arrival,

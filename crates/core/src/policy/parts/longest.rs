@@ -1,5 +1,5 @@
-//! Search for the longest queue by a tournament among all queues.
-//! A change of a length takes O(log queues), a query O(1).
+//! Search for the longest queue by a tournament among all queues. A change of a queue length takes
+//! O(log queues), a query of the longest queue O(1).
 
 use crate::buffer::QueueId;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
@@ -63,8 +63,8 @@ struct Key {
 #[derive(Clone, Debug)]
 pub(crate) struct Longest {
     ties: Ties,
-    /// Length and ticket of each queue. Keys that lose against every queue fill the list up to a
-    /// power of two.
+    /// Length and ticket of each queue. The list is padded to a power of two with keys that lose
+    /// against every queue.
     keys: Vec<Key>,
     /// Winners of the tournament. `winners[1]` is the longest queue.
     /// The children of node n are 2n and 2n + 1. The queues are the leaves.
@@ -98,13 +98,13 @@ impl Longest {
         if self.key(one) >= self.key(other) { one } else { other }
     }
 
-    /// The length of a queue.
+    /// Length of the queue `queue`, as last set (bytes).
     #[inline]
     pub(crate) fn bytes(&self, queue: QueueId) -> u64 {
         self.keys[usize::from(queue.0)].bytes
     }
 
-    /// Sets the stored length of a queue.
+    /// Sets the length of the queue `queue` (bytes).
     pub(crate) fn set(&mut self, queue: QueueId, bytes: u64) {
         let ticket = self.ties.ticket(queue.0);
         self.keys[usize::from(queue.0)] = Key { bytes, ticket };

@@ -111,14 +111,15 @@ struct Gate {
     must_pause: bool,
     /// Whether the queue pauses its sender with the packet that reaches the threshold.
     pauses_early: bool,
-    /// Size of the packet that was refused while the queue was empty (bytes). 0: no packet.
-    /// The sender resumes when the buffer has space for a packet of this size.
+    /// Size of the packet that was refused while the queue was empty (bytes), or 0. The sender
+    /// resumes when the buffer has space for a packet of this size.
     refused: u32,
     /// Queue length when the pause began, or the threshold if the threshold was lower (bytes).
     pause_point: u64,
 }
 
-/// Length, threshold and free space that decide about a packet of an ingress queue (bytes).
+/// Length, threshold and free space by which a policy decides about a packet of an ingress queue
+/// (bytes).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     /// Length of the ingress queue that is compared with the threshold, including an arriving
@@ -151,7 +152,7 @@ pub(crate) struct Lossless {
     pause_with: PauseWith,
 }
 
-/// Whether the parameters reserve headroom for whole ports. Profiles of queues then are refused.
+/// Whether the parameters reserve headroom for whole ports. Then profiles of queues are refused.
 fn insures_ports(params: &Params) -> Result<bool, BuildError> {
     let insured = params.iter().any(|(name, value)| {
         name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
@@ -318,7 +319,7 @@ impl Lossless {
         self.gates[usize::from(ingress.0)].paused
     }
 
-    /// Whether the refusal of a packet pauses the packet's sender.
+    /// Whether the switch pauses the sender of a packet that it refuses.
     pub(crate) fn pauses_refused(&self) -> bool {
         self.pause_with != PauseWith::Headroom
     }
@@ -328,8 +329,8 @@ impl Lossless {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Whether packets of `ingress` may use the pool. False if the queue uses headroom or has
-    /// paused its sender.
+    /// Whether packets of `ingress` may use the pool. False if the queue has packets in headroom or
+    /// has paused its sender.
     #[inline]
     pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];
@@ -385,8 +386,8 @@ impl Lossless {
         (gate.paused, gate.must_pause, gate.pause_point) = (true, true, length);
     }
 
-    /// Whether a queue is paused without headroom in use, so that its length decides
-    /// when its sender resumes.
+    /// Whether a queue is paused and has no packets in headroom. Then the queue length decides when
+    /// its sender resumes.
     pub(crate) fn may_resume(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
     }
@@ -436,7 +437,8 @@ impl Lossless {
 }
 
 impl Gate {
-    /// Pauses for an arrival of `size` bytes that its threshold or the pool does not admit.
+    /// Pauses the sender for an arrival of `size` bytes that its threshold or the pool does not
+    /// admit.
     fn pause(&mut self, size: u64, with_it: Standing) {
         if !self.paused {
             let Standing { length, limit, .. } = with_it;
@@ -448,7 +450,7 @@ impl Gate {
         self.paused = true;
     }
 
-    /// Whether a paused queue without headroom in use is short enough to let its sender resume.
+    /// Whether a paused queue without packets in headroom is short enough to let its sender resume.
     fn is_below(&self, now: Standing, resume_below: ResumeBelow) -> bool {
         let limit = match resume_below {
             ResumeBelow::Threshold => now.limit,
@@ -487,7 +489,7 @@ pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
 }
 
 /// Current bytes of the shared pool used by packets outside headroom. The border between pool and
-/// headroom follows from this number. With an older number, packets of the pool would use memory
+/// headroom follows from this number. With an older occupancy, packets of the pool would use memory
 /// that is reserved for arrivals after a pause.
 #[inline]
 pub(crate) fn pool_held(buffer: &Buffer) -> u64 {

@@ -38,15 +38,15 @@ pub(crate) struct Pools {
     /// of several slices.
     split: Option<Slices>,
     queues_per_port: usize,
-    /// Reserve in use of each ingress queue at its last count (bytes).
+    /// Bytes of each ingress queue's reserve that are in use, at the last count.
     counted_reserve: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Egress {
-    /// Lossy bytes of the queue that the pool does not count, in every slice.
+    /// Minimum of the queue (bytes), which the lossy egress pool does not count, in every slice.
     reserved: u64,
-    /// Bytes of the queue in the shared pool at its last count.
+    /// Bytes of the queue in the shared pool of the buffer, at the last count.
     counted: u64,
     /// Whether the egress queue may receive lossy packets.
     takes_lossy: bool,
@@ -87,8 +87,9 @@ impl Pools {
         self.egress[usize::from(queue.0)].takes_lossy
     }
 
-    /// Bounds below which no pool and no limit of an ingress or egress queue applies. `own` returns
-    /// the least of a policy's thresholds for given free bytes of the ingress and the lossy pool.
+    /// Bounds below which no pool and no limit of an ingress or egress queue applies. The function
+    /// `own` takes the free bytes of the ingress and the lossy pool, and returns the policy's least
+    /// threshold.
     pub(crate) fn ample(&self, own: impl Fn(u64, u64) -> u64) -> Ample {
         let ([sizes], None) = (&self.sizes[..], &self.dynamic) else { return Ample::NONE };
         let occupancy = sizes.ingress.min(sizes.lossy).min(sizes.lossless_egress) / 2;
@@ -148,7 +149,7 @@ impl Pools {
         self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
     }
 
-    /// Current free space of a slice's ingress pool. The number is never stale,
+    /// Current free space of a slice's ingress pool. The space is current even if thresholds lag,
     /// because headroom begins where the pool ends.
     #[inline]
     fn ingress_room(&self, slice: usize, buffer: &Buffer) -> u64 {
@@ -186,7 +187,7 @@ impl Pools {
 
     /// Bytes that a lossy arrival needs of the ingress pool and of the lossy pool, if its queue
     /// admits the packet. Bytes within reserves and minimums need no pool. Also returns the lengths
-    /// of the arrival's ingress and egress queue beyond reserves and minimums, with the arrival.
+    /// of the arrival's ingress and egress queues beyond reserves and minimums, with the arrival.
     #[inline]
     fn needs_lossy(&self, arrival: &Arrival, buffer: &Buffer) -> Needs {
         let size = u64::from(arrival.header.size);
@@ -241,8 +242,8 @@ impl Pools {
         let needs = self.needs_lossy(arrival, buffer);
         let pool =
             |place, limit: u64, free: u64, needed| Bound { place, held: limit - free, size: needed, limit };
-        // Bytes before the packet: the length with the packet, less the packet's part that
-        // needs the pool.
+        // Length before the packet: the length with the packet, less the bytes of the packet that
+        // need the pool.
         let queue = |place, with: u64, limit| {
             let size = u64::from(arrival.header.size).min(with);
             Bound { place, held: with - size, size, limit }
@@ -369,8 +370,8 @@ impl Pools {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// Whether a lossy arrival may bypass its empty queue, so that all counts return
-    /// to their present values.
+    /// Whether a lossy arrival may bypass its empty queue, because storing and sending the packet
+    /// would not change any count of bytes.
     #[inline]
     pub(crate) fn can_bypass_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.header.size));
@@ -398,8 +399,8 @@ impl Pools {
             && matches!(self.needs(arrival, buffer), (beyond, true) if beyond < limit)
     }
 
-    /// Whether no headroom is in use. Any departure releases headroom first, so only then may a
-    /// packet bypass its queue.
+    /// Whether no packet is in headroom. Any departure releases headroom first, so a packet may
+    /// bypass its queue only then.
     #[inline]
     fn keeps_headroom(&self, buffer: &Buffer) -> bool {
         self.dynamic.is_none() && buffer.used(Account::Headroom) == 0
@@ -416,7 +417,7 @@ impl Pools {
         (0..self.slices()).map(of_slice).fold(0, u64::saturating_add)
     }
 
-    /// Recounts the ingress and the egress queue of a packet after a change.
+    /// Recounts the bytes of a packet's ingress queue and egress queue after a change.
     #[inline(always)] // On the hot path of the policies with SONiC's pools.
     pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if self.split.is_some() {
@@ -523,13 +524,14 @@ impl Pools {
 }
 
 /// Bounds below which no pool and no threshold limits a packet, since thresholds shrink as the
-/// memory fills (bytes). Most arrivals find the memory below these bounds, so one comparison
-/// replaces all others.
+/// memory fills (bytes). Most arrivals find the memory below these bounds, so one comparison with
+/// them replaces all comparisons with limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ample {
     /// Upper bound of the bytes in the memory.
     occupancy: u64,
-    /// Bound of the bytes of any queue: the least threshold that a queue has at that occupancy.
+    /// Upper bound of the length of any queue: the least threshold that a queue has at the
+    /// occupancy bound.
     length: u64,
 }
 
@@ -545,7 +547,7 @@ impl Ample {
             && buffer.ingress_bytes(ingress) + more < self.length
     }
 
-    /// Whether an egress queue is below the bound of queues.
+    /// Whether an egress queue is shorter than the bound `length`.
     #[inline]
     pub(crate) fn holds_egress(self, queue: QueueId, more: u64, buffer: &Buffer) -> bool {
         buffer.queue_bytes(queue) + more <= self.length

@@ -1,4 +1,4 @@
-//! Limits of whole ports.
+//! Limits of the bytes of whole egress ports.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Account, Arrival, Bound, DropReason, Verdict};
@@ -9,7 +9,8 @@ pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
     limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(buffer.shared_queue_bytes(queue)))
 }
 
-/// The test of a policy that limits ports. A packet is admitted iff the port stays within `limit`
+/// Admission test of a policy that limits ports. A packet is admitted iff the port stays within
+/// `limit`
 /// with the packet, and the packet fits into the pool.
 #[inline]
 pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {

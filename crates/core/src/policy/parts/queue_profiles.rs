@@ -48,8 +48,8 @@ impl From<ThresholdRule> for Limit {
     }
 }
 
-/// The value of a setting for each ingress or egress queue. The last buffer profile that has a
-/// value decides. Without such a profile, the value is `general(port, priority)`.
+/// The value of a setting for each ingress or egress queue. The last buffer profile that sets the
+/// value decides. If no profile sets the value, `general(port, priority)` is the value.
 pub(crate) fn resolve<T>(
     params: &Params,
     shape: &SwitchShape,
@@ -70,7 +70,8 @@ pub(crate) fn resolve<T>(
     queues.map(value).collect()
 }
 
-/// Refuses profiles with a value that this policy does not use. `unfit` describes the reason.
+/// Refuses profiles that set a parameter which this policy does not use. `unfit` describes the
+/// reason.
 pub(crate) fn refuse(
     params: &Params,
     unfit: impl Fn(&BufferProfile) -> Option<&'static str>,

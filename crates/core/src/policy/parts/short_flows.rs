@@ -23,7 +23,7 @@ choices! {
 }
 
 /// Parameter: number of packets up to which a flow is short.
-/// The default is FAB's in ABM's public artifact.
+/// The default is the value of FAB in ABM's public artifact.
 pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),
@@ -32,7 +32,8 @@ pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: no limit on packets.",
 };
 
-/// Parameter: number of packets up to which a flow is short, for a policy with a public artifact.
+/// Parameter: number of packets up to which a flow is short, for the policy `fab` and its public
+/// artifact.
 pub(crate) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),

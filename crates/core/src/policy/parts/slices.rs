@@ -8,7 +8,7 @@
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::SwitchShape;
 
-/// Bytes of one or more ingress queues in a memory slice.
+/// Bytes of one or more ingress queues in a memory slice, outside headroom and in headroom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Bytes of ingress queues outside headroom.

@@ -36,7 +36,7 @@ struct VirtualPort {
     rate: BitRate,
     /// Time up to which the virtual port has sent its packets.
     served_to: Time,
-    /// Whether the port is in the list of idle ports.
+    /// Whether the virtual queues' port is in the list of idle ports.
     is_listed: bool,
 }
 
@@ -55,7 +55,8 @@ pub(crate) struct VirtualLqd {
 }
 
 impl VirtualLqd {
-    /// The empty state of a policy with the parameters [`IDLE`] and [`super::longest::TIES`].
+    /// The empty virtual queues of a policy with the parameters [`IDLE`] and
+    /// [`super::longest::TIES`].
     pub(crate) fn new(params: &Params, shape: &SwitchShape, stream: &str) -> Self {
         let port = |&rate: &BitRate| VirtualPort { rate, served_to: Time::ZERO, is_listed: false };
         Self {
@@ -80,8 +81,8 @@ impl VirtualLqd {
         self.lengths.set(queue, bytes);
     }
 
-    /// Records an arrival. Returns whether Longest Queue Drop would refuse it, because the buffer
-    /// is full and the arrival's queue is the longest.
+    /// Records an arrival. Returns whether Longest Queue Drop would refuse the packet, because the
+    /// buffer is full and the arrival's queue is the longest.
     pub(crate) fn arrive(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let size = u64::from(arrival.header.size);
         if size > self.capacity {

@@ -79,7 +79,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Source of the drain rates that the policy uses.
+    /// Source of the drain rates that the policy ABM uses.
     enum DrainRates {
         Measured = "measured":
             "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
@@ -116,7 +116,7 @@ pub struct Abm {
 }
 
 impl Abm {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;
@@ -129,7 +129,7 @@ impl Abm {
         let settings = Settings {
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
-            // The packets of priority p join queue p of every port.
+            // Packets of priority p join queue p of every port.
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
             criterion: Criterion::from_params(params),

@@ -94,7 +94,7 @@ pub struct AbmOnDt {
 }
 
 impl AbmOnDt {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;

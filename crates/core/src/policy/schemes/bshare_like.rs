@@ -20,7 +20,7 @@ use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
-/// Registry entry.
+/// Registry entry of the policy `bshare-like`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "bshare-like",
     aliases: &[],
@@ -79,7 +79,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 struct QueueState {
     /// Drain rate μ of the queue as a fraction of the fastest port, since the last update.
     rate: Weight,
-    /// Factor α·μ by which the free space is multiplied.
+    /// Factor α·μ of the queue's threshold. The policy multiplies the free space by the factor.
     factor: Weight,
     /// Bytes that the queue sent since the last update.
     sent: u64,
@@ -88,12 +88,13 @@ struct QueueState {
     waited: bool,
 }
 
-/// The policy with limits of the queueing delay.
+/// The policy that limits the queueing delay.
 #[derive(Clone, Debug)]
 pub struct BshareLike {
     /// Alpha of the delay limit, by priority.
     alphas: Vec<Weight>,
-    /// Bytes that the fastest port sends within the fixed limit of the delay. 0: no fixed limit.
+    /// Bytes that the fastest port sends within the fixed limit of the delay, or 0 without a fixed
+    /// limit.
     fixed: u64,
     fastest: BitRate,
     least_rate: Weight,
@@ -105,7 +106,8 @@ pub struct BshareLike {
 }
 
 impl BshareLike {
-    /// The policy with `params`, as declared by the registry entry and checked by its constructor.
+    /// Builds the policy from `params`, which its registry entry declares and its constructor
+    /// checks.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let alphas = params.ratio_per_priority("alpha", shape.queues_per_port);
@@ -176,8 +178,8 @@ impl Policy for BshareLike {
             let queue = QueueId(index as u16);
             let (port, priority) = buffer.port_and_priority(queue);
             let port_rate = self.port_rates[usize::from(port)];
-            // If no packet waited, the drain rate is unknown, and a new burst gets the rate
-            // of its port.
+            // If no packet waited, the drain rate is unknown. A new burst then gets the rate of its
+            // port.
             state.rate = if state.waited {
                 Weight::from_fraction(state.sent, full).clamp(self.least_rate.times(port_rate), port_rate)
             } else {

@@ -6,7 +6,7 @@ use crate::policy::interface::{
 };
 use bufferlab_params::Params;
 
-/// Registry entry.
+/// Registry entry of the policy `cs`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "cs",
     aliases: &["complete-sharing"],
@@ -22,7 +22,7 @@ fn build(_: &Params, _: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     Ok(Box::new(CompleteSharing))
 }
 
-/// Admits a packet iff Q + len ≤ B.
+/// Admits a packet iff Q + len ≤ B: the occupancy with the packet is within the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CompleteSharing;
 

@@ -16,7 +16,7 @@ use crate::policy::parts::virtual_lqd::{IDLE, VirtualLqd};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::RandomStream;
 
-/// Registry entry.
+/// Registry entry of the policy `credence`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "credence",
     aliases: &[],
@@ -81,14 +81,14 @@ pub struct Credence {
     oracle: Oracle,
     error_rate: f64,
     errors: RandomStream,
-    /// Number of arrivals that the predictor decided, and the number of arrivals that the predictor
-    /// dropped.
+    /// Number of arrivals about which the policy asked the predictor, and number of arrivals that
+    /// the predictor expected to be dropped.
     asked: u64,
     predicted: u64,
 }
 
 impl Credence {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         Self {
@@ -175,7 +175,7 @@ impl Policy for Credence {
         Some(self.thresholds.bytes(queue))
     }
 
-    /// Reports state of the whole switch, for any queue.
+    /// Reports the state of the predictor for the whole switch, whatever the queue.
     fn probe(&self, _: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("predictions_used", self.asked as f64);
         sink("predicted_drops", self.predicted as f64);

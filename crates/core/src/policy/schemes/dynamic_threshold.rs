@@ -9,7 +9,7 @@ use crate::schedule::MAX_QUEUES_PER_PORT;
 use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, Params};
 
-/// Registry entry.
+/// Registry entry of the policy `dt`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "dt",
     aliases: &["dynamic-threshold", "dynamic-thresholds"],
@@ -38,7 +38,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
     /// Alpha of all priorities, if all priorities have one alpha. Then the policy needs no lookup
-    /// by priority.
+    /// of an alpha by priority.
     common: Option<Weight>,
     /// Alpha of each priority. Unused priorities have an alpha, too.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,

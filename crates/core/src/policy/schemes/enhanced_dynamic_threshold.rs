@@ -20,7 +20,7 @@ use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
-/// Registry entry.
+/// Registry entry of the policy `edt`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "edt",
     aliases: &["enhanced-dynamic-threshold"],
@@ -91,16 +91,16 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PortState {
-    /// Time at which the port became uncontrolled. `None`: the port is controlled.
+    /// Time at which the port became uncontrolled. `None` if the port is controlled.
     uncontrolled_since: Option<Time>,
-    /// Net number of packets that the port stored in the window.
+    /// Net number of packets that the port stored in the window `tm1`.
     growth: u64,
     window_start: Time,
     /// Packets that the port sent since a packet was last stored.
     sent_in_a_row: u64,
 }
 
-/// EDT's thresholds: `α (B − Q)` or `B / n_U`, for all queues of a port together. Reconstructed.
+/// EDT's thresholds (reconstructed) for all queues of a port together: `α (B − Q)` or `B / n_U`.
 #[derive(Clone, Debug)]
 pub struct EnhancedDynamicThreshold {
     alpha: Weight,
@@ -114,7 +114,7 @@ pub struct EnhancedDynamicThreshold {
 }
 
 impl EnhancedDynamicThreshold {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let fastest = shape.port_rates.iter().copied().max().unwrap_or(BitRate::gbps(1));

@@ -21,7 +21,7 @@ use crate::policy::parts::short_flows::{self, SHORT_BYTES, SHORT_FLOWS, SHORT_PA
 use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, Params};
 
-/// Registry entry.
+/// Registry entry of the policy `fab`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fab",
     aliases: &["flow-aware-buffer"],
@@ -64,7 +64,7 @@ pub struct FlowAwareBuffer {
 }
 
 impl FlowAwareBuffer {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     /// With `trap` the switch finds the short flows itself.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {

@@ -13,7 +13,7 @@ use crate::policy::parts::longest::TIES;
 use crate::policy::parts::virtual_lqd::{IDLE, VirtualLqd};
 use bufferlab_params::{ParamInfo, Params};
 
-/// Registry entry.
+/// Registry entry of the policy `followlqd`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "followlqd",
     aliases: &["follow-lqd"],
@@ -38,7 +38,7 @@ pub struct FollowLqd {
 }
 
 impl FollowLqd {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         Self { thresholds: VirtualLqd::new(params, shape, "policy/followlqd") }

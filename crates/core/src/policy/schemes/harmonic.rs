@@ -11,7 +11,7 @@ use crate::policy::interface::{
 };
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Registry entry.
+/// Registry entry of the policy `harmonic`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "harmonic",
     aliases: &[],
@@ -37,7 +37,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Lengths that the policy limits: of single queues, or of several queues together.
+    /// Queue lengths that the policy limits: of single queues, or of several queues together.
     enum Limit {
         Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":
@@ -58,7 +58,8 @@ pub struct Harmonic {
 }
 
 impl Harmonic {
-    /// The policy with `params`, as declared by the registry entry; n is the number of queues.
+    /// Builds the policy from `params`, which its registry entry declares. n is the number of
+    /// queues.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let n = shape.queues();
@@ -74,15 +75,15 @@ impl Harmonic {
         }
     }
 
-    /// Maximum length of `queue` at which all inequalities are true. Every inequality bounds
-    /// lengths from above: a larger length breaks an inequality, and a smaller length breaks none.
+    /// Maximum length of `queue` at which all inequalities of the policy are true. A larger length
+    /// breaks an inequality, and a smaller length breaks none.
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let others =
             self.order.iter().filter(|&&other| other != queue).map(|&other| buffer.shared_queue_bytes(other));
         match self.limit {
-            // The i-th inequality forbids more than i − 1 queues longer than share i.
-            // The inequality limits the queue if i − 1 other queues already are longer, that is,
-            // if the (i − 1)-th longest of the other queues is longer than share i.
+            // The i-th inequality forbids more than i − 1 queues longer than share i. The
+            // inequality limits the queue only if i − 1 other queues already are longer than share
+            // i. That is, the (i − 1)-th longest of the other queues is longer than share i.
             Limit::Rank => {
                 let mut limit = self.shares[0];
                 for (&share, other) in self.shares[1..].iter().zip(others) {
@@ -113,7 +114,7 @@ impl Harmonic {
         self.place[usize::from(self.order[other].0)] = other as u16;
     }
 
-    /// Moves `queue` to its new position after a change of its length.
+    /// Moves `queue` to its new position in the order of lengths after its length changed.
     fn reorder(&mut self, queue: QueueId, buffer: &Buffer) {
         let bytes = buffer.shared_queue_bytes(queue);
         let mut place = usize::from(self.place[usize::from(queue.0)]);
@@ -159,7 +160,7 @@ impl Policy for Harmonic {
         Some(self.limit_of(queue, buffer))
     }
 
-    /// Reports the position of the queue among all queues by length, 1 for the longest queue.
+    /// Reports the rank of the queue among all queues by length, 1 for the longest queue.
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rank", f64::from(self.place[usize::from(queue.0)]) + 1.0);
     }

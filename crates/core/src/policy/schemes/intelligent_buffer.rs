@@ -1,12 +1,13 @@
 //! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds with fair early drops for
 //! elephants and a fast lane for the first packets of flows.
 //!
-//! Three parts extend Dynamic Thresholds. *ETRAP* separates elephants from mice by the bytes that a
+//! Three mechanisms extend Dynamic Thresholds. *ETRAP* separates elephants from mice by the bytes
+//! that a
 //! flow has sent. *AFD* (approximate fair dropping) drops elephants early, with a probability that
 //! grows with the excess over a fair share. A controller adjusts the fair share so that queues stay
 //! near a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every
 //! flow to queue 0, which the scheduler should serve with strict priority. The scheme protects mice
-//! from elephants within a queue. Beyond Dynamic Thresholds it ignores the rest of the buffer.
+//! from elephants within a queue. Between queues, only Dynamic Thresholds divide the buffer.
 //!
 //! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003, and Cisco white paper c11-738488.
 //! Some constants are from ABM's public artifact. The policy is a loose baseline.
@@ -25,7 +26,7 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{RandomStream, Time};
 
-/// Registry entry.
+/// Registry entry of the policy `ib`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "ib",
     aliases: &["intelligent-buffer", "cisco-ib"],
@@ -283,7 +284,7 @@ pub struct IntelligentBuffer {
 }
 
 impl IntelligentBuffer {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let flow_entries = params.count("flow_entries") as usize;
@@ -370,7 +371,7 @@ impl IntelligentBuffer {
             Afd::PerFlow => flow.arrivals,
             _ => {
                 let queue = &mut self.queues[usize::from(arrival.queue.0)];
-                // The artifact does not count packets of the fast lane of DPP.
+                // The artifact does not count packets that DPP sends to queue 0.
                 if !first {
                     queue.arrivals.count(interval, arrival.header.size);
                 }
@@ -392,8 +393,8 @@ impl IntelligentBuffer {
                     && self.random.below(arrived) >= fair_share
             }
             Afd::Swapped => {
-                // The artifact converts the drop probability to a queue number: 0 unless the
-                // probability is exactly 1.
+                // The artifact converts the drop probability to an integer and uses it as a queue
+                // number. The integer is 0 unless the probability is exactly 1.
                 let watched = u8::from(fair_share == 0 && buffer.queues_per_port() > 1);
                 arrival.priority > 0
                     && buffer.shared_queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above
@@ -496,11 +497,11 @@ mod tests {
             let state = QueueState { fair_share, cap: 500_000, old_length, arrivals: Arrivals::default() };
             adjusted(&state, length, 100_000, gain, old_gain)
         };
-        // At the reference length, the fair share does not change.
-        // An empty queue raises the share by a tenth of that length.
+        // At the reference length, the fair share does not change. An empty queue raises the fair
+        // share by a tenth of the reference length.
         assert_eq!(after(60_000, 100_000, 100_000), 60_000);
         assert!((69_999..=70_001).contains(&after(60_000, 0, 0)));
-        // The change of the share is -1.8 x 100 000 + 1.7 x 50 000.
+        // The change of the fair share is -1.8 x 100 000 + 1.7 x 50 000.
         assert!(after(200_000, 150_000, 200_000).abs_diff(105_000) <= 1);
         assert_eq!((after(60_000, 100_000, 900_000), after(499_000, 0, 0)), (0, 500_000));
     }

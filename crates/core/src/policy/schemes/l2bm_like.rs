@@ -1,9 +1,9 @@
 //! L2BM-like (reconstructed): Dynamic Thresholds that give less space to queues with long sojourn
 //! times.
 //!
-//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i. A queue's s is its recent mean sojourn time,
-//! and the minimum is over all queues with a packet. A queue that drains well keeps the threshold
-//! of Dynamic Thresholds. A queue behind a bottleneck or a pause gets a lower threshold.
+//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i. Here s_i is the recent mean sojourn time of
+//! queue i, and the minimum is over all queues with a packet. A queue that drains well keeps the
+//! threshold of Dynamic Thresholds. A queue behind a bottleneck or a pause gets a lower threshold.
 //!
 //! Only the idea of L2BM (ICDCS 2023) is known: a weight multiplies the dynamic threshold.
 //! The weight falls with the queue's recent mean sojourn time relative to the other queues.
@@ -20,7 +20,7 @@ use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of the policy `l2bm-like`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "l2bm-like",
     aliases: &[],
@@ -61,12 +61,12 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Moving average of the queue's sojourn times. Zero:
-    /// no packet has left since an update found the queue empty.
+    /// Moving average of the queue's sojourn times. Zero if no packet has left since an update
+    /// found the queue empty.
     sojourn: Time,
     /// Weight w of the queue that the last update computed.
     weight: Weight,
-    /// Factor α·w by which the free space is multiplied.
+    /// Factor α·w of the queue's threshold. The policy multiplies the free space by the factor.
     factor: Weight,
 }
 
@@ -85,7 +85,7 @@ pub struct L2bmLike {
 }
 
 impl L2bmLike {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let alphas = params.ratio_per_priority("alpha", shape.queues_per_port);

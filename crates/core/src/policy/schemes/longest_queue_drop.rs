@@ -15,7 +15,7 @@ use crate::policy::parts::longest::{Longest, TIES, Ties};
 use bufferlab_params::{ParamInfo, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of the policy `lqd`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lqd",
     aliases: &["longest-queue-drop", "push-out"],
@@ -42,7 +42,7 @@ pub struct LongestQueueDrop {
 }
 
 impl LongestQueueDrop {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let ties = Ties::new(params, shape.seed, "policy/lqd");

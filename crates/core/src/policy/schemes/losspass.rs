@@ -16,7 +16,7 @@ use crate::policy::parts::port_limit::port_bound;
 use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Registry entry.
+/// Registry entry of the policy `losspass`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "losspass",
     aliases: &["loss-pass"],
@@ -204,13 +204,13 @@ enum PortLimit {
 struct PortCounters {
     /// Arrivals for which the policy evicted a packet.
     evictions: u64,
-    /// Arrivals that were dropped because the victim was smaller than the arrival.
+    /// Arrivals that were dropped because the packet to evict was smaller than the arrival.
     missed_chances: u64,
     /// Arrivals that were dropped to keep the reserve of the large flows.
     kept_reserves: u64,
 }
 
-/// The policy LossPass, with Algorithm 1 corrected.
+/// The policy LossPass, with a corrected Algorithm 1 of its paper.
 #[derive(Clone, Debug)]
 pub struct LossPass {
     limit: PortLimit,
@@ -221,13 +221,14 @@ pub struct LossPass {
     by_tag: bool,
     printed_line_4: bool,
     small_priority: u8,
-    /// Priority of large flows. `None`: ports have one queue, or no packet may evict.
+    /// Priority of large flows. `None` if ports have one queue, or if no packet may evict.
     large_priority: Option<u8>,
     ports: Vec<PortCounters>,
 }
 
 impl LossPass {
-    /// The policy with `params`, as declared by the registry entry and checked by its constructor.
+    /// Builds the policy from `params`, which its registry entry declares and its constructor
+    /// checks.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let port_buffer = match params.bytes("port_buffer") {
@@ -348,8 +349,8 @@ impl Policy for LossPass {
         if small { self.make_room(arrival, limit, full, buffer) } else { Verdict::Drop(full) }
     }
 
-    /// Length beyond which a small packet needs a victim:
-    /// the port buffer less the bytes of the port's other queues.
+    /// Queue length beyond which a small packet must evict a packet: the port buffer less the bytes
+    /// of the port's other queues.
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
         let (limit, own) = (self.port_limit(buffer), buffer.shared_queue_bytes(queue));

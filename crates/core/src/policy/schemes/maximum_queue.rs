@@ -6,7 +6,7 @@ use crate::policy::interface::{
 };
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 
-/// Registry entry.
+/// Registry entry of the policy `smxq`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "smxq",
     aliases: &["maximum-queue-length", "static-threshold"],

@@ -20,7 +20,7 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of the policy `occamy`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "occamy",
     aliases: &["preemptive-buffer-management"],
@@ -85,8 +85,8 @@ choices! {
 /// picoseconds have no rounding error.
 const OPERATION: i128 = 1_000_000_000_000;
 
-/// Largest accepted refill rate and bucket size. No memory reaches this number, and no product
-/// overflows.
+/// Largest accepted refill rate and bucket size. No memory has a larger rate or bucket, and no
+/// product with this number overflows.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -103,7 +103,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits like Dynamic Thresholds. Expels the heads of queues above `α_p (B − Q)` in round robin,
 /// while the token bucket has tokens.
 ///
-/// As in the artifact, the bucket may be below zero: a departure always takes its operations,
+/// In Occamy's artifact as here, the bucket may be below zero: a departure always takes its
+/// operations,
 /// and an expulsion begins whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
@@ -122,17 +123,17 @@ pub struct Occamy {
     refilled_at: Time,
     /// Queue at which the next search for a victim begins.
     next: u16,
-    /// Whether a queue may be above its threshold. Only storing a packet can bring a queue above
-    /// its threshold.
+    /// Whether a queue may be above its threshold. Only a stored packet can raise a queue above its
+    /// threshold.
     suspicious: bool,
-    /// Time at which the bucket is back at zero, while an expulsion may be pending.
+    /// Time at which the token bucket is back at zero, while an expulsion may be pending.
     retry: Option<Time>,
-    /// Packets expelled from each queue, for the probe.
+    /// Packets expelled from each queue, which the policy's probe reports.
     expelled: Vec<u64>,
 }
 
 impl Occamy {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let alphas: Vec<_> = params
@@ -149,7 +150,7 @@ impl Occamy {
             0 => {
                 let bits: u128 = shape.port_rates.iter().map(|rate| u128::from(rate.0)).sum();
                 let sides = if charge_writes { 2 } else { 1 };
-                // The rate is 1.1 times the line rate in bytes, converted to cells.
+                // The refill rate is 1.1 times the line rate in bytes, converted to cells.
                 let rate = bits * 11 * sides / (80 * u128::from(cell_bytes));
                 rate.clamp(1, u128::from(LARGEST)) as u64
             }
@@ -326,8 +327,8 @@ mod tests {
         for _ in 0..26 {
             policy.spend(1_500);
         }
-        // Each packet has 8 cells, so 208 of 200 operations were used. 8 operations take 145.45...
-        // ns at 55 million per second.
+        // Each packet has 8 cells, so the packets used 208 of the 200 operations in the bucket. At
+        // 55 million operations per second, 8 operations take 145.45... ns.
         assert_eq!(policy.tokens, -8 * OPERATION);
         assert_eq!(policy.repaid_at(), Time(145_455));
         policy.refill(Time(145_454));

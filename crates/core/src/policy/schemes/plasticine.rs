@@ -5,8 +5,8 @@
 //! A priority is a group of classes: a high priority is one class (one queue of every port), the
 //! low priority has all other classes. N_p is the number of congested queues of the whole group.
 //! γ_i is the drain rate of the queue as a fraction of the fastest port.
-//! So a priority is bounded for any number of queues and classes, and space is left for bursts.
-//! The bound protects a high-priority burst from low-priority queues of other ports.
+//! So the bytes of a priority are bounded for any number of queues and classes, and space is left
+//! for bursts. The bound protects a high-priority burst from low-priority queues of other ports.
 //!
 //! With one queue per port (section 4.1), γ is 1, N counts all congested queues, and α depends on
 //! the packet: packets of short flows have a larger α in the same queue. A mark of the host or an
@@ -164,7 +164,7 @@ fn criterion(params: &Params) -> Criterion {
 pub struct Plasticine {
     tracker: Tracker,
     drain_rate: DrainRate,
-    /// Marks of packets that use the second α. `None` with several queues per port.
+    /// Tags of packets that use the second α. `None` with several queues per port.
     short: Option<Tags>,
     /// Elephant trap of the policy, until the switch takes the trap.
     trap: Option<ElephantTrap>,
@@ -172,7 +172,7 @@ pub struct Plasticine {
 }
 
 impl Plasticine {
-    /// The policy with `params`, as declared by the registry entry `plasticine`.
+    /// Builds the policy from `params`, which the registry entry `plasticine` declares.
     #[must_use]
     pub fn multi_queue(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;
@@ -194,7 +194,7 @@ impl Plasticine {
         Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
     }
 
-    /// The policy with `params`, as declared by the registry entry `plasticine-single`.
+    /// Builds the policy from `params`, which the registry entry `plasticine-single` declares.
     /// With `trap` the switch finds the short flows itself.
     #[must_use]
     pub fn single_queue(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {

@@ -27,7 +27,7 @@ use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Registry entry.
+/// Registry entry of the policy `plasticine-pisa`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "plasticine-pisa",
     aliases: &["plasticine-hardware"],
@@ -149,7 +149,7 @@ pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
     (exponent + 1).div_euclid(2) as i8
 }
 
-/// The value `remaining` shifted right by `s`, or left if `s` is negative, without overflow.
+/// The value `remaining`, shifted right by `s` without overflow. A negative `s` shifts left.
 #[inline]
 const fn shifted(remaining: u64, s: i8) -> u64 {
     if s >= 64 || remaining == 0 {
@@ -209,7 +209,7 @@ pub struct PlasticinePisa {
 }
 
 impl PlasticinePisa {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (queues, queues_per_port) = (shape.queues(), shape.queues_per_port);

@@ -22,7 +22,7 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of the policy `reverie`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "reverie",
     aliases: &[],
@@ -104,7 +104,7 @@ const PARAMS: &[ParamInfo] = &[
     PROFILES,
 ];
 
-/// A flag that is off in the paper's reading and on in the artifact's reading of the policy.
+/// A flag that is off if the policy follows the paper, and on if the policy follows the artifact.
 const fn artifact_rule(name: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name,
@@ -168,7 +168,7 @@ struct Rules {
     size_counts: bool,
     /// A lossless packet that passes the policy's test may exceed the pool.
     lossless_skips_pool: bool,
-    /// The policy compares whole bytes, as a program with integers does.
+    /// The policy compares whole bytes, as a program with integer variables does.
     whole_bytes: bool,
 }
 
@@ -205,17 +205,17 @@ pub struct Reverie {
     filters: Vec<Filter>,
     /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
-    /// Sum of the queues' levels by slice and priority.
+    /// Sum of the queues' levels ([`Filter`]) by slice and priority.
     levels: Vec<u64>,
     /// Current factor α/n by slice and priority.
     weights: Vec<Weight>,
     /// Separate alpha of lossy packets tagged `unscheduled`, and this alpha divided by n, by slice
-    /// and priority. `None`: these packets have the alpha of their priority.
+    /// and priority. `None` if these packets have the alpha of their priority.
     unscheduled: Option<(Weight, Vec<Weight>)>,
 }
 
 impl Reverie {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     ///
     /// # Errors
     /// Returns the parameter that leaves no space in the buffer.
@@ -394,7 +394,7 @@ impl Reverie {
         (self.levels[self.in_slice(slice, priority)] as f64 / self.full.unwrap_or(1) as f64).max(1.0)
     }
 
-    /// Index of the filter of a packet's queue, and the queue's length.
+    /// Index of the filter of a packet's queue, and the length of that queue.
     #[inline]
     fn place(&self, queue: QueueId, ingress: IngressId, buffer: &Buffer) -> (usize, u64) {
         if !self.lossless.is_lossless(ingress) {
@@ -425,7 +425,7 @@ impl Reverie {
         (filter.length, filter.at) = (length, filter.at + taken);
     }
 
-    /// Value of the filter at `place` after an event that leaves `length` bytes in its queue.
+    /// Length of the filter at `place` after an event that leaves `length` bytes in its queue.
     #[inline]
     fn moved(&mut self, place: usize, length: u64, now: Time) -> u64 {
         if self.clock.is_some() {
@@ -476,9 +476,8 @@ impl Reverie {
         }
     }
 
-    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up.
-    /// If the result exceeds ⌊Γ⌋ by k bytes, q̂ exceeds Γ by more than k − 1 bytes, and conversely.
-    /// [`Rules::whole_bytes`] rounds q̂ and Γ.
+    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up. This number exceeds ⌊Γ⌋ by
+    /// k bytes iff q̂ exceeds Γ by more than k − 1 bytes. [`Rules::whole_bytes`] rounds q̂ and Γ.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
         let beyond =
@@ -486,8 +485,8 @@ impl Reverie {
         self.filters[place].length.saturating_sub(beyond).div_ceil(1 << 32)
     }
 
-    /// Whether the queue passes the test of Eq. 4, exact to the filter's 2⁻³² bytes unless
-    /// [`Rules`] state otherwise. The test never includes the size of a lossless packet.
+    /// Whether the queue passes the test of Eq. 4. The test is exact to the filter's 2⁻³² bytes
+    /// unless [`Rules`] state otherwise. The test never includes the size of a lossless packet.
     #[inline]
     fn is_within(&self, place: usize, size: u64, is_lossless: bool, (weight, free): (Weight, u64)) -> bool {
         let bytes = self.comparable(place, weight, free);
@@ -496,7 +495,7 @@ impl Reverie {
 }
 
 impl Reverie {
-    /// Recounts the ingress and the egress queue of a packet after a change.
+    /// Recounts the bytes of a packet's ingress queue and egress queue after a change.
     #[inline]
     fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if let Some(slices) = &mut self.slices {
@@ -566,8 +565,8 @@ impl Policy for Reverie {
         self.observe(seen, (slice, departure.priority), departure.now, buffer);
     }
 
-    // A refusal also updates the filter. Otherwise an empty queue with a large q̂ could never
-    // store a packet.
+    // A refusal of a packet also updates the filter. Otherwise an empty queue with a large q̂ could
+    // never store a packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
         if self.rules.departures_only {
             return;

@@ -1,5 +1,5 @@
-//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, applied at ingress to
-//! lossless queues and at egress to lossy queues.
+//! ABM on SONiC's buffer model. The policy multiplies the thresholds of `sonic-dt` by γ/n, at
+//! ingress for lossless queues and at egress for lossy queues.
 //!
 //! Packets tagged `unscheduled` use a large α, even lossless packets.
 //! So the pause of a queue depends on the arriving packet (Reverie's issue 3).
@@ -25,7 +25,7 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of the policy `sonic-abm`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "sonic-abm",
     aliases: &[],
@@ -133,7 +133,7 @@ pub struct SonicAbm {
 }
 
 impl SonicAbm {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     ///
     /// # Errors
     /// Returns the parameter that leaves no space in the buffer.

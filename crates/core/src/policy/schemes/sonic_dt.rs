@@ -1,5 +1,5 @@
-//! Dynamic Thresholds on SONiC's buffer model: four pools, lossless traffic limited at ingress,
-//! lossy at egress.
+//! Dynamic Thresholds on SONiC's buffer model with four pools: lossless traffic is limited at
+//! ingress, lossy traffic at egress.
 //!
 //! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom.
 //! A lossy egress queue drops packets beyond `α (b_eo − q_eo)`.
@@ -24,7 +24,7 @@ use bufferlab_params::profiles::{BufferProfile, Direction};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of the policy `sonic-dt`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "sonic-dt",
     aliases: &["sonic"],
@@ -91,7 +91,7 @@ pub struct SonicDt {
 }
 
 impl SonicDt {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     ///
     /// # Errors
     /// Returns the parameter that leaves no space in the buffer,

@@ -6,7 +6,7 @@ use crate::policy::interface::{
 };
 use crate::policy::parts::port_limit::{port_bound, rest_of_port};
 
-/// Registry entry.
+/// Registry entry of the policy `cp`.
 pub(super) static COMPLETE_PARTITIONING: PolicyInfo = PolicyInfo {
     name: "cp",
     aliases: &["complete-partitioning"],
@@ -18,7 +18,7 @@ pub(super) static COMPLETE_PARTITIONING: PolicyInfo = PolicyInfo {
     build: &|_, shape| build(Part::Queue, shape, shape.queues()),
 };
 
-/// Registry entry.
+/// Registry entry of the policy `es`.
 pub(super) static EVENLY_SPLIT: PolicyInfo = PolicyInfo {
     name: "es",
     aliases: &["evenly-split"],
@@ -77,7 +77,8 @@ impl Policy for StaticPartition {
         }
     }
 
-    /// With one part per port, the threshold is the part less the bytes of the port's other queues.
+    /// With one partition per port, the threshold of a queue is the partition less the bytes of the
+    /// port's other queues.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         Some(match self.part {
             Part::Queue => self.limit,

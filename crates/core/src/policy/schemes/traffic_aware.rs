@@ -20,7 +20,7 @@ use crate::policy::parts::port_limit::{port_bound, rest_of_port, within_port_lim
 use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 
-/// Registry entry.
+/// Registry entry of the policy `tdt`.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tdt",
     aliases: &["traffic-aware-dynamic-threshold"],
@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     build: &build,
 };
 
-/// Parameter: limit of a counter. The policy derives the limit if the parameter is 0.
+/// Parameter: limit of one of the policy's counters. With 0, the policy derives the limit.
 const fn limit(name: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name,
@@ -160,7 +160,7 @@ enum State {
     Evacuation,
 }
 
-/// Limits of the counters (packets) and of the comparator (bytes).
+/// Limits of the counters (packets), and lower bound of an evacuating port (bytes).
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     nec: u64,
@@ -232,7 +232,7 @@ pub struct TrafficAware {
 }
 
 impl TrafficAware {
-    /// The policy with `params`, as declared by the registry entry.
+    /// Builds the policy from `params`, which its registry entry declares.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         Self {
@@ -246,8 +246,8 @@ impl TrafficAware {
         }
     }
 
-    /// Limits that the policy uses, given or derived: NEC, OC1, OC2, DEC and DC (packets),
-    /// then the lower bound (bytes).
+    /// Limits in use, given or derived: of the counters NEC, OC1, OC2, DEC and DC (packets), then
+    /// the lower bound of an evacuating port (bytes).
     #[must_use]
     pub fn limits(&self) -> [u64; 6] {
         let Limits { nec, oc1, oc2, dec, dc, lb } = self.limits;
@@ -416,11 +416,11 @@ mod tests {
 
     #[test]
     fn the_papers_switch_has_the_papers_limits() {
-        // TDT section VI-A has the limits 42, 42, 1344 (2 B is 1334), 3, 333.
+        // TDT section VI-A has the limits 42, 42, 1344 (2 B is 1334 packets), 3 and 333.
         assert_eq!(limits(&[], 1_000_000, 16), [42, 42, 1_334, 3, 333, 31_250]);
         let paper = [("oc2", ParamValue::Count(1_344))];
         assert_eq!(limits(&paper, 1_000_000, 16)[2], 1_344);
-        // Section VI-C of TDT has 3 MB, that is 2000 packets.
+        // Section VI-C of the TDT paper has a buffer of 3 MB, that is 2000 packets.
         assert_eq!(limits(&[], 3_000_000, 16), [125, 125, 4_000, 3, 1_000, 93_750]);
     }
 
