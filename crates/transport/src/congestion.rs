@@ -1,4 +1,4 @@
-//! Congestion control: the interface of the controls and their registry.
+//! Congestion control: the interface of congestion controls and their registry.
 
 mod cubic;
 mod dcqcn;
@@ -139,8 +139,9 @@ bufferlab_params::entry! {
 }
 
 impl CongestionControlInfo {
-    /// Base for a custom registry entry, without names, texts, parameters or special needs. The
-    /// control reacts to losses like NewReno.
+    /// Base for a custom registry entry, without names, texts, parameters or special needs. A
+    /// custom
+    /// control with this base reacts to losses like NewReno.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -220,7 +221,8 @@ pub struct Window {
     pub size: f64,
     /// Threshold below which the window grows exponentially (segments).
     pub slow_start_threshold: f64,
-    /// Least time between two segments. Zero: the NIC determines the departure times of segments.
+    /// Least time between two segments. With zero, the NIC determines the departure times of
+    /// segments.
     pub pacing_gap: Time,
 }
 
@@ -251,12 +253,12 @@ pub struct AckEvent<'a> {
     pub telemetry: &'a [HopReport],
 }
 
-/// Controls that in the public ns-3 code set the window only once per round trip. Between two
-/// updates, only recoveries and timeouts change the window.
+/// Congestion controls that set the window only once per round trip in the public ns-3 code.
+/// Between two updates, only recoveries and timeouts change the window.
 const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::INFO.name];
 
 impl CongestionControlInfo {
-    /// Whether the sender's recovery leaves the window to the congestion control.
+    /// Whether the sender's loss recovery leaves the window to the congestion control.
     pub(crate) fn owns_window_in(&self, states: CongestionStates) -> bool {
         let shares = states == CongestionStates::Ns3 && NS3_ONCE_PER_ROUND_TRIP.contains(&self.name);
         self.owns_window && !shares
@@ -305,8 +307,8 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
 
     /// Starts another message on the connection after an `idle` time. The message's segments count
-    /// from 0. The control keeps its state about the path and resets its state about segments. Idle
-    /// time does not count as time in which the window grew.
+    /// from 0. The control keeps its state about the path and resets its state about segments. The
+    /// window did not grow during the idle time.
     fn begin_message(&mut self, _idle: Time) {}
 
     /// Reports internal state for plots and tests: estimates, rates.
@@ -442,7 +444,7 @@ impl CongestionControl {
         }
     }
 
-    /// Reports the control's internal values, as [`Controller::probe`] does.
+    /// Reports the internal values of the flow's control, as [`Controller::probe`] does.
     pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         match self {
             Self::NewReno(_) => {}

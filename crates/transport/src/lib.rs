@@ -67,8 +67,8 @@ pub use telemetry::{HopReport, MAX_HOPS};
 
 use bufferlab_units::{BitRate, Time};
 
-/// Name that scenarios use for no congestion control: packets at a fixed rate,
-/// without feedback ([`PacedSender`]).
+/// Name in scenarios for a transport without congestion control: packets at a fixed rate, without
+/// feedback ([`PacedSender`]).
 pub const UNRESPONSIVE: &str = "none";
 
 /// Parameters of a TCP flow or a queue pair, which many flows share.
@@ -78,7 +78,7 @@ pub struct TcpConfig {
     pub initial_window: u32,
     /// Largest number of segments in flight before the first ACK. The receive window in a SYN-ACK
     /// is never scaled (RFC 7323 section 2.2), so this window is at most 65,535 bytes.
-    /// [`u32::MAX`]: no limit, as if the sender knew the receiver's window.
+    /// With [`u32::MAX`] there is no limit, as if the sender knew the receiver's window.
     pub first_flight_limit: u32,
     /// Smallest retransmission timeout. RFC 6298 states 1 s, and data centers use milliseconds.
     pub min_rto: Time,
@@ -105,7 +105,7 @@ pub struct TcpConfig {
     /// window (RFC 5681 section 4.1). See [`Sender::resume`].
     pub idle_restart: bool,
     /// Largest burst of new segments that leave back to back (large send offload), at most 65,535.
-    /// 1: no bursts. See [`Sender::in_burst`].
+    /// With 1, the sender sends no bursts. See [`Sender::in_burst`].
     pub burst_segments: u32,
     /// Number of in-order segments per ACK. An earlier ACK waits for `delayed_ack_timeout`.
     pub ack_every: u32,
@@ -116,8 +116,8 @@ pub struct TcpConfig {
     pub line_rate: BitRate,
     /// Round trip T (or τ) of a full segment and its ACK on an empty network.
     pub base_rtt: Time,
-    /// Bytes of a full segment in windows: its size on the wire.
-    /// For simulators that count payload: its payload.
+    /// Bytes of a full segment in windows: its size on the wire. To imitate simulators that count
+    /// payload, this number is the payload.
     pub segment_wire_bytes: u32,
     /// Additional bytes per full segment that the pace counts.
     pub uncounted_wire_bytes: u32,
@@ -128,8 +128,8 @@ pub struct TcpConfig {
     pub rdma: rdma::RdmaConfig,
 }
 
-/// Segments that a recovery repeats on suspicion, when the window has space,
-/// no segment counts as lost and no new data is left.
+/// Segments that a recovery repeats on suspicion, when the window has space, no segment counts as
+/// lost and no new data is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LastResort {
     /// The recovery repeats holes below the highest SACKed segment (RFC 6675 section 4,
@@ -163,8 +163,8 @@ pub enum CongestionStates {
     /// * DCTCP reacts to losses and timeouts as to marks, without a floor of two segments.
     /// * The retransmission timer runs until the whole flow is acknowledged: a window below one
     ///   segment ends by a timeout.
-    /// * A receiver echoes a mark only on a segment above all earlier marked segments: not on
-    ///   retransmissions.
+    /// * A receiver echoes a mark only on a segment above all earlier marked segments. So it echoes
+    ///   no mark on retransmissions.
     Ns3,
 }
 

@@ -66,8 +66,8 @@ impl PacedSender {
         }
         let seq = self.next;
         self.next += 1;
-        // Due times follow each other, not the send times, because a busy NIC delays packets but
-        // not the source.
+        // Due times follow each other, not the send times: a busy NIC delays packets, but does not
+        // delay the source of packets.
         let gap = self.draw();
         self.next_at += gap;
         Some(Segment { seq, retransmission: false, syn: false })

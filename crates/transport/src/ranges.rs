@@ -18,7 +18,7 @@ impl Ranges {
         self.count
     }
 
-    /// The n-th largest member of the set (n from 1).
+    /// The n-th largest segment number of the set (n from 1).
     pub(crate) fn nth_from_top(&self, n: u32) -> Option<u32> {
         let mut left = n;
         for &(first, end) in self.ranges.iter().rev() {
@@ -48,7 +48,7 @@ impl Ranges {
         if first >= end { 0 } else { end - first - self.covered(first, end) }
     }
 
-    /// Smallest missing member of the set at or above `from`.
+    /// Smallest segment number that is not in the set, at or above `from`.
     pub(crate) fn next_hole(&self, from: u32) -> u32 {
         let at = self.ranges.partition_point(|range| range.1 <= from);
         match self.ranges.get(at) {
@@ -68,7 +68,7 @@ impl Ranges {
         merged
     }
 
-    /// Removes all members below `limit` and returns the number of removed members.
+    /// Removes all segment numbers below `limit` and returns the number of removed segments.
     pub(crate) fn remove_below(&mut self, limit: u32) -> u32 {
         let removed = self.covered(0, limit);
         if removed != 0 {

@@ -33,7 +33,7 @@ pub struct RdmaConfig {
     /// The value [`u32::MAX`] means no limit of the window.
     pub window_limit: u32,
     /// Time without acknowledgement after which a message is sent again. The timeout doubles with
-    /// every repetition. [`Time::MAX`]: never.
+    /// every repetition. With [`Time::MAX`], a message is never sent again.
     pub retransmission_timeout: Time,
     /// Number of in-order segments per ACK. The last segment also causes an ACK.
     /// An earlier ACK waits for `delayed_ack_timeout`.
@@ -41,7 +41,8 @@ pub struct RdmaConfig {
     /// Longest time for which a receiver delays a coalesced ACK.
     pub delayed_ack_timeout: Time,
     /// Least time between two negative acknowledgements of one gap with go-back-N. A segment beyond
-    /// the gap triggers the repetition. [`Time::MAX`]: one negative acknowledgement per gap.
+    /// the gap triggers the repetition. With [`Time::MAX`], each gap causes one negative
+    /// acknowledgement.
     pub nack_interval: Time,
     /// Way in which the receiver reports congestion marks.
     pub notification: Notification,
@@ -51,10 +52,10 @@ pub struct RdmaConfig {
 }
 
 bufferlab_params::choices! {
-    /// Repair of losses by a queue pair. With go-back-N, a negative acknowledgement (RoCE:
-    /// out-of-sequence NAK) answers the first segment beyond a gap. With selective repeat (IRN,
-    /// Mittal et al., SIGCOMM 2018), the sender sends each hole again once.
-    /// A segment lost twice waits for the timeout.
+    /// Repair of losses by a queue pair. With go-back-N, the receiver answers the first segment
+    /// beyond a gap with a negative acknowledgement (out-of-sequence NAK of RoCE). With selective
+    /// repeat (IRN, Mittal et al., SIGCOMM 2018), the sender sends each hole again once. A segment
+    /// lost twice waits for the timeout.
     #[derive(Default)]
     pub enum Recovery {
         #[default]
@@ -72,8 +73,8 @@ pub enum Notification {
         /// Least time between two notifications of a message.
         interval: Time,
     },
-    /// A flag in every ACK: whether a segment that the ACK acknowledges was marked,
-    /// as in HPCC's and Reverie's public code.
+    /// A flag in every ACK states whether any segment that the ACK acknowledges was marked, as in
+    /// HPCC's and Reverie's public code.
     Acks,
 }
 

@@ -66,7 +66,7 @@ impl Receiver {
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
             // Segments that wait for their ACK had the opposite mark.
-            // The receiver first acknowledges the waiting segments with their mark.
+            // The receiver first acknowledges the waiting segments with their opposite mark.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),
@@ -117,7 +117,7 @@ impl Receiver {
         Ack { cumulative: self.next, sack, echo: self.last_sent, marked: self.last_marked }
     }
 
-    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`] if no timer runs.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {

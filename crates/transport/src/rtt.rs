@@ -51,7 +51,7 @@ mod tests {
         rtt.sample(Time::from_us(80));
         assert_eq!(timeout(&rtt), Time::from_us(80 + 4 * 40));
         rtt.sample(Time::from_us(160));
-        // The values are RTTVAR = 3/4·40 + 1/4·80 = 50 and SRTT = 7/8·80 + 1/8·160 = 90.
+        // The estimator has RTTVAR = 3/4·40 + 1/4·80 = 50 and SRTT = 7/8·80 + 1/8·160 = 90.
         assert_eq!(timeout(&rtt), Time::from_us(90 + 4 * 50));
         assert_eq!(rtt.timeout(Time::from_ms(10), Time::ZERO), Time::from_ms(10));
     }

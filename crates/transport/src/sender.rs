@@ -4,9 +4,9 @@
 //! segment `una`, the set `sacked` of SACKed segments, and two segment numbers that only increase
 //! within a recovery:
 //!
-//! * holes below `lost_below` are lost (RFC 6675: enough segments above these holes were SACKed;
-//!   after a timeout: all holes);
-//! * among the lost holes, those below `resent_below` have been sent again.
+//! * holes below `lost_below` are lost: enough segments above these holes were SACKed (RFC 6675),
+//!   or a timeout occurred;
+//! * lost holes below `resent_below` have been sent again.
 //!
 //! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. As in RFC 6675, only the
 //! timer detects a retransmission that is lost again.
@@ -81,7 +81,7 @@ pub struct Sender {
     /// and the window to grow.
     mark_point: u32,
     /// Next new segment at the time when the window was last full.
-    /// A segment lets the window grow only if its number is below this number.
+    /// A segment lets the window grow only if the segment's number is below `full_at`.
     full_at: u32,
     phase: Phase,
     /// Whether segments that were repeated without being certainly lost count twice in flight.
@@ -204,7 +204,7 @@ impl Sender {
     }
 
     /// Time at which the driver must call a paced sender again even without another event.
-    /// [`Time::MAX`] if the pace is not the limit.
+    /// [`Time::MAX`] if the pace does not limit the sender.
     #[inline]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
@@ -226,8 +226,8 @@ impl Sender {
         self.could_send_otherwise(config)
     }
 
-    /// Complete form of the condition [`Self::could_send`], for senders after a loss, with bursts
-    /// or during a handshake.
+    /// Complete form of the condition [`Self::could_send`]. Senders after a loss, with bursts or
+    /// during a handshake need this form.
     #[inline(never)] // Rare.
     fn could_send_otherwise(&self, config: &TcpConfig) -> bool {
         match self.phase {
@@ -335,7 +335,7 @@ impl Sender {
     }
 
     /// Sets the send time of the segment after the segment that leaves now.
-    /// A segment that had to wait at the NIC, by less than one gap, does not delay later segments.
+    /// A segment that waited at the NIC for less than one gap does not delay later segments.
     #[cold]
     fn keep_pace(&mut self, now: Time) {
         let gap = self.window.pacing_gap;
@@ -533,14 +533,14 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`] if no timer runs.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Handles the deadline. Early calls do nothing and return false.
+    /// Handles the deadline of the sender's timer. Early calls do nothing and return false.
     /// After a timeout (true), callers call [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
@@ -554,8 +554,8 @@ impl Sender {
             return true;
         }
         if self.phase != Phase::Loss || self.backoff == 0 || config.states == CongestionStates::Ns3 {
-            // RFC 5681 sets the threshold at the first timeout of a segment,
-            // not at repeated timeouts.
+            // RFC 5681 sets the slow-start threshold at the first timeout of a segment, not at
+            // repeated timeouts of the segment.
             let flight = self.in_flight().max(1);
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight, now);
         }

@@ -2,8 +2,8 @@
 
 use bufferlab_units::{BitRate, Time};
 
-/// Largest number of switches on a path that send reports.
-/// HPCC's header has space for five, and a three-tier network has five.
+/// Largest number of switches on a path that send reports. HPCC's header has space for five
+/// reports, and a path of a three-tier network has five switches.
 pub const MAX_HOPS: usize = 8;
 
 /// Telemetry report of one switch at the start of a packet's transmission (HPCC, SIGCOMM 2019,
@@ -41,8 +41,8 @@ pub(crate) struct LastReports {
 impl LastReports {
     /// Compares the first ACK with reports of zeros, as in the public code of Reverie. Reverie's
     /// code reads reports that were never set and are zero: no queue, and no bytes received at time
-    /// 0. HPCC's header determines the meaning of a zero: time and bytes wrap around to 0, so the
-    /// difference from zero is the header's value.
+    /// 0. In HPCC's header, time and bytes wrap around to 0, so the difference from zero is the
+    /// header's value.
     pub(crate) fn of_zeros() -> Self {
         Self { from_zeros: true, ..Self::default() }
     }
@@ -110,7 +110,7 @@ mod tests {
         let mut last = LastReports::default();
         assert_eq!(compared(&mut last, &[report(1, 10), report(2, 20)]), []);
         assert_eq!(compared(&mut last, &[report(1, 13), report(3, 25)]), [(1, Time::from_us(3))]);
-        // An ACK that arrives after a later ACK has no effect.
+        // An ACK that arrives after an ACK with newer reports has no effect.
         assert_eq!(compared(&mut last, &[report(1, 11), report(3, 22)]), []);
         assert_eq!(compared(&mut last, &[report(1, 14)]), [(1, Time::from_us(1))]);
     }

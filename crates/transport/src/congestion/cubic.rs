@@ -41,9 +41,9 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
 const SCALE: f64 = 0.4;
 const DECREASE: f64 = 0.7;
 /// Constant α_cubic = 3 (1 − β)/(1 + β). With this constant, the Reno-friendly window equals
-/// NewReno's window on average (section 4.3).
+/// NewReno's window on average (RFC 9438 section 4.3).
 const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
-/// Largest factor by which the window grows in a round trip (section 4.4).
+/// Largest factor by which the window grows in a round trip (RFC 9438 section 4.4).
 const STEEPEST: f64 = 1.5;
 /// Largest number of ACKs per segment of growth in ns-3, before any loss and after
 /// a timeout (CntClamp).
@@ -104,7 +104,7 @@ impl Cubic {
         let passed = ack.now.saturating_sub(self.last_ack);
         self.last_ack = ack.now;
         if !ack.may_grow {
-            // Time in which the window may not grow does not count as growth time (section 4.2).
+            // Time in which the window may not grow is no growth time (RFC 9438 section 4.2).
             self.epoch = self.epoch.map(|epoch| epoch + passed);
             return;
         }
@@ -122,7 +122,7 @@ impl Cubic {
         self.avoid_congestion(config, window, ack, acked);
     }
 
-    /// Grows the window in congestion avoidance (sections 4.2 to 4.5).
+    /// Grows the window in congestion avoidance (RFC 9438 sections 4.2 to 4.5).
     fn avoid_congestion(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>, acked: f64) {
         let epoch = match self.epoch {
             Some(epoch) => epoch,
@@ -157,8 +157,8 @@ impl Cubic {
         self.epoch = Some(now);
         self.friendly = size;
         if self.after_timeout || size >= self.plateau {
-            // Section 4.8 applies, or the flow had no reduction yet, or the window is beyond the
-            // plateau. From now on the cubic curve is convex.
+            // RFC 9438 section 4.8 applies, or the flow had no reduction yet, or the window is
+            // beyond the plateau. From now on the cubic curve is convex.
             (self.plateau, self.flat_at) = (size, 0.0);
         } else {
             self.flat_at = ((self.plateau - size) / SCALE).cbrt();
@@ -167,7 +167,7 @@ impl Cubic {
         now
     }
 
-    /// Window W_cubic(t) by the cubic function (Eq. 1).
+    /// Window W_cubic(t) by the cubic function (RFC 9438 Eq. 1).
     fn at(&self, seconds: f64) -> f64 {
         SCALE * (seconds - self.flat_at).powi(3) + self.plateau
     }
@@ -192,8 +192,8 @@ impl Controller for Cubic {
         flight: u32,
         _: Time,
     ) {
-        // Fast convergence (section 4.7): after a second reduction below the first plateau,
-        // the flow leaves space for other flows.
+        // Fast convergence (RFC 9438 section 4.7): after a second reduction below the first
+        // plateau, the flow leaves space for other flows.
         self.plateau =
             if window.size < self.plateau { window.size * (1.0 + DECREASE) / 2.0 } else { window.size };
         self.prior = window.size;
@@ -204,8 +204,8 @@ impl Controller for Cubic {
             // After a timeout, ns-3 resets all state (CubicReset).
             (self.plateau, self.prior) = (0.0, 0.0);
         }
-        // After a loss, section 4.6 reduces the flight size, as RFC 5681 does, and ns-3 reduces the
-        // window.
+        // After a loss, RFC 9438 section 4.6 reduces the flight size, as RFC 5681 does. Instead,
+        // ns-3 reduces the window.
         let base =
             if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base * DECREASE).max(2.0);

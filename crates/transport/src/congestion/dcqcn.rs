@@ -1,8 +1,8 @@
 //! DCQCN: a control that sets the rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
-//! Alpha, cuts and increases follow timers of microseconds. The control updates these
-//! values when the flow sends or receives a packet, so a flow needs no timer events.
-//! Between two packets, the flow's rate has no effect.
+//! Alpha, rate cuts and rate increases follow timers of microseconds. The control updates alpha and
+//! the rate when the flow sends or receives a packet, so a flow needs no timer events. Between two
+//! packets, the flow's rate has no effect.
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;
@@ -25,7 +25,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     build: &build,
 };
 
-/// Default of a parameter whose value the chosen set determines.
+/// Default of a parameter whose value the chosen parameter set determines.
 const BY_SET: ParamValue = ParamValue::Computed("the value of the set");
 
 const fn by_set(name: &'static str, kind: ParamKind, doc: &'static str) -> ParamInfo {
@@ -110,32 +110,32 @@ bufferlab_params::choices! {
 pub struct DcqcnParameters {
     /// Reaction of the flow to a congestion notification.
     pub reaction: DcqcnReaction,
-    /// Time without notification after which alpha falls.
-    /// With [`DcqcnReaction::Timer`] also the time after a notification at which alpha rises.
+    /// Time without notification after which alpha falls. With [`DcqcnReaction::Timer`], alpha also
+    /// rises this time after a notification.
     pub alpha_interval: Time,
     /// Least time between two cuts of the rate.
     pub decrease_interval: Time,
     /// Time between two increases of the rate.
     pub increase_interval: Time,
-    /// Bytes on the wire between two increases of the rate. 0: no byte counter.
+    /// Bytes on the wire between two increases of the rate. With 0, there is no byte counter.
     pub increase_bytes: u64,
     /// Number F of increases that halve the distance to the target before the target itself rises.
     pub fast_recovery: u32,
     /// Weight g of a notification in alpha, in (0, 1].
     pub gain: f64,
-    /// Value of alpha at the first notification, in (0, 1].
+    /// Initial value of alpha, at the first notification, in (0, 1].
     pub initial_alpha: f64,
     /// Additive increase R_AI of the target rate.
     pub additive_increase: BitRate,
     /// Hyper increase R_HAI of the target rate. With a byte counter, the increase is multiplied by
     /// the number of rounds.
     pub hyper_increase: BitRate,
-    /// Smallest rate of a flow.
+    /// Smallest rate of a flow with DCQCN.
     pub min_rate: BitRate,
 }
 
 bufferlab_params::choices! {
-    /// Sets of parameters that papers and code have published.
+    /// DCQCN parameter sets that papers and code have published.
     #[derive(Default)]
     pub enum DcqcnSet {
         #[default]
@@ -185,9 +185,10 @@ impl DcqcnSet {
     }
 }
 
-/// Line rate of HPCC's parameters. For other line rates, the parameters are scaled in proportion.
+/// Line rate for which HPCC's parameters are given. For other line rates, the parameters are scaled
+/// in proportion.
 const HPCC_RATE: BitRate = BitRate::gbps(25);
-/// Least rate of sets whose source names no least rate (HPCC's and Reverie's code: 100 Mb/s).
+/// Least rate of sets whose source has no least rate (100 Mb/s in HPCC's and Reverie's code).
 const MIN_RATE: BitRate = BitRate::mbps(100);
 
 fn hpcc(line_rate: BitRate) -> DcqcnParameters {
@@ -245,15 +246,15 @@ struct State {
     news_for_alpha: bool,
     news_for_rate: bool,
     alpha_due: Time,
-    /// Next time at which the decrease timer expires. Without timers:
-    /// end of the time in which no further cut may follow.
+    /// Next time at which the decrease timer expires. If the reaction uses no timers, end of the
+    /// time in which no further rate cut may follow.
     decrease_due: Time,
     increase_due: Time,
-    /// Number of increases by the timer since the last cut.
-    /// `byte_stage` counts increases by the byte counter.
+    /// Number of rate increases by the timer since the last rate cut. `byte_stage` counts rate
+    /// increases by the byte counter.
     timer_stage: u32,
     byte_stage: u32,
-    /// Bytes sent since the last increase that the byte counter caused.
+    /// Bytes sent since the last rate increase that the byte counter caused.
     bytes: u64,
 }
 
@@ -352,8 +353,8 @@ impl State {
             return;
         }
         while self.next_due(p) <= now {
-            // At one instant the alpha timer is handled first,
-            // and a cut is handled before an increase.
+            // At one instant, DCQCN handles the alpha timer first, and handles a rate cut before a
+            // rate increase.
             let due = self.next_due(p);
             if self.alpha_due == due {
                 self.handle_alpha_timer(p, now);
@@ -379,8 +380,8 @@ impl State {
             self.alpha_due += p.alpha_interval;
             return;
         }
-        // Without notifications all steps of alpha are equal, so one product applies all steps. A
-        // rate cut, however, must use the value of alpha at the time of the cut.
+        // Without notifications, alpha falls by one factor per step, so one product applies all
+        // steps. A rate cut, however, must use the value of alpha at the time of the cut.
         let until = if self.news_for_rate { now.min(self.decrease_due) } else { now };
         let steps = (until - self.alpha_due).0 / p.alpha_interval.0 + 1;
         self.alpha *= power(1.0 - p.gain, steps);
@@ -407,8 +408,8 @@ impl State {
         self.increase_due = at + p.increase_interval;
     }
 
-    /// Applies an increase by timer or byte counter. The caller then increments the stage of the
-    /// timer or counter.
+    /// Applies a rate increase by the timer or the byte counter. The caller then increments the
+    /// stage of the timer or byte counter.
     fn increase(&mut self, p: &DcqcnParameters, config: &TcpConfig) {
         let (timer, bytes) = (self.timer_stage, self.byte_stage);
         let (most, least) =
@@ -425,7 +426,7 @@ impl State {
         self.rate = (self.rate + self.target) / 2.0;
     }
 
-    /// Sets a rate without a window: only the pace limits the flow.
+    /// Sets the rate of a flow without a window: only the pace limits the flow.
     fn apply(&self, config: &TcpConfig, window: &mut Window) {
         window.size = f64::from(u32::MAX);
         // At line rate the NIC limits the rate, so the flow needs no pace.

@@ -48,7 +48,7 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
 pub struct Dctcp {
     /// Smoothed fraction α of marked segments.
     alpha: f64,
-    /// Weight g of a new sample of the fraction.
+    /// Weight g of a new sample in the smoothed fraction α.
     gain: f64,
     /// Number of segments delivered in the current observation window.
     delivered: u32,
@@ -83,8 +83,8 @@ impl Dctcp {
         }
         let window_is_over = match config.states {
             CongestionStates::Rfc => ack.acknowledged > self.window_end,
-            // In ns-3 the first ACK begins the first window,
-            // and each window ends one segment earlier.
+            // In ns-3 the first ACK begins the first observation window, and each observation
+            // window ends one segment earlier.
             CongestionStates::Ns3 if self.window_end == 0 => {
                 self.window_end = ack.next;
                 ack.acknowledged >= ack.next

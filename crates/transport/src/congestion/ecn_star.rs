@@ -2,9 +2,9 @@
 
 use super::{CongestionControl, CongestionControlInfo, NewReno};
 
-/// Registry entry of ECN*. The reaction is NewReno's: marks halve the window, once per round trip.
-/// The difference to NewReno is in the switch, which marks by the instantaneous queue with K near
-/// one bandwidth-delay product.
+/// Registry entry of ECN*. As in NewReno, marks halve the window, once per round trip. The
+/// difference is in the switch: it marks by the instantaneous queue length, with K near one
+/// bandwidth-delay product.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "ecn-star",
     aliases: &[],

@@ -55,7 +55,7 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Hpcc::new(law, config, window))))
 }
 
-/// Parameters of the control HPCC.
+/// Parameters of the congestion control HPCC.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     /// Target utilisation eta of the links.
@@ -88,8 +88,8 @@ impl Hpcc {
         Self { law, utilisation: 1.0, reference, stage: 0, renewed_at: 0, last: LastReports::default() }
     }
 
-    /// Measures the utilisation (Algorithm 1, MeasureInflight).
-    /// Returns false if no reports could be compared.
+    /// Measures the utilisation of the path (HPCC Algorithm 1, MeasureInflight).
+    /// Returns false if no telemetry reports could be compared.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let base = config.base_rtt.as_secs_f64();
         let (mut most, mut over) = (0.0, 0.0);
@@ -107,8 +107,8 @@ impl Hpcc {
         over > 0.0
     }
 
-    /// Computes W from the reference, and the stage at the start of the next round
-    /// trip (Algorithm 1, ComputeWind).
+    /// Computes the window W from the reference window, and the stage at the start of the next
+    /// round trip (HPCC Algorithm 1, ComputeWind).
     fn next_window(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> f64 {
         let initial = rate::segments(config, config.line_rate);
         let increase = initial * (1.0 - self.law.target) / f64::from(self.law.flows);
@@ -145,8 +145,8 @@ impl Controller for Hpcc {
         self.renewed_at = 0;
     }
 
-    /// Reports the smoothed utilisation U of the most loaded link: its rate and its queue,
-    /// relative to line rate and bandwidth-delay product.
+    /// Reports the smoothed utilisation U of the most loaded link. U adds the link's rate relative
+    /// to the line rate and its queue relative to the bandwidth-delay product.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("utilisation", self.utilisation);
     }

@@ -35,7 +35,7 @@ pub(super) struct SlowStart {
     round_end: u32,
     round_start: Time,
     last_ack: Time,
-    /// Number of ACKs that were measured in the current round.
+    /// Number of ACKs that HyStart measured in the current round.
     samples: u32,
     /// Least round-trip time of the current round. [`Time::MAX`] before the first sample.
     least_now: Time,
@@ -43,7 +43,7 @@ pub(super) struct SlowStart {
     /// Least round-trip time in all rounds of the slow start.
     least_ever: Time,
     /// Baseline round-trip time of a conservative slow start, and the number of conservative rounds
-    /// so far.
+    /// completed.
     conservative: Option<(Time, u32)>,
 }
 
@@ -62,8 +62,8 @@ impl SlowStart {
         }
     }
 
-    /// Handles an ACK during slow start with a window of `size` segments.
-    /// Returns the remaining fraction of the usual growth. `None` if slow start is over.
+    /// Handles an ACK during slow start with a window of `size` segments. Returns the remaining
+    /// fraction of the usual window growth, or `None` if slow start is over.
     pub(super) fn growth(&mut self, size: f64, ack: &AckEvent<'_>) -> Option<f64> {
         if self.kind == HyStart::Off {
             return Some(1.0);
@@ -86,7 +86,7 @@ impl SlowStart {
         }
     }
 
-    /// Starts another message of the connection. Its first ACK begins a round.
+    /// Starts another message of the connection. The first ACK of the message begins a round.
     pub(super) fn begin_message(&mut self, idle: Time) {
         self.round_end = 0;
         self.round_start += idle;

@@ -126,12 +126,12 @@ impl PowerLaw {
         self.renewed_at = 0;
     }
 
-    /// Whether the ACK covers a segment sent after the old window was recorded.
+    /// Whether the ACK covers a segment sent after the control recorded the old window.
     pub(super) fn is_due(&self, ack: &AckEvent<'_>) -> bool {
         ack.acknowledged > self.renewed_at
     }
 
-    /// Updates the window by Eq. 7: w = γ(w_old/Γ + β) + (1 − γ)w.
+    /// Updates the window by Eq. 7 of the PowerTCP paper: w = γ(w_old/Γ + β) + (1 − γ)w.
     pub(super) fn update(&mut self, config: &TcpConfig, gamma: f64, power: f64) {
         let increase = rate::segments(config, config.line_rate) / f64::from(self.weights.flows);
         let now = match config.states {
@@ -142,7 +142,7 @@ impl PowerLaw {
         self.window = gamma * (self.old / power + increase) + (1.0 - gamma) * now;
     }
 
-    /// Leaves window and pace unchanged, because a round trip may end without an update.
+    /// Leaves window and pace unchanged. A round trip may end without an update of the window.
     pub(super) fn wait(&mut self, ack: &AckEvent<'_>) {
         if self.is_due(ack) {
             self.renewed_at = ack.next;
@@ -168,7 +168,8 @@ impl PowerTcp {
         Self { power: 1.0, law: PowerLaw::new(weights, config, window), last }
     }
 
-    /// Measures the power (Algorithm 1, NormPower). Returns false if no reports could be compared.
+    /// Measures the power (PowerTCP Algorithm 1, NormPower). Returns false if no reports could be
+    /// compared.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let base = config.base_rtt.as_secs_f64();
         let is_artifact = config.states == CongestionStates::Ns3;

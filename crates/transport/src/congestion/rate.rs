@@ -6,9 +6,9 @@ use bufferlab_units::{BitRate, Time};
 
 /// Smallest rate of a flow in the public artifacts.
 const ARTIFACT_FLOOR: BitRate = BitRate::mbps(100);
-/// Smallest rate of a flow without an artifact, as a fraction of the line rate. The value is a
-/// choice of bufferlab, because the papers name no smallest rate. A flow that waits for seconds
-/// between two packets gets no feedback from the network.
+/// Smallest rate of a flow as a fraction of the line rate, for controls without a public artifact.
+/// The value is a choice of bufferlab, because the papers name no smallest rate. A flow that waits
+/// for seconds between two packets gets no feedback from the network.
 const FLOOR: f64 = 0.001;
 
 /// Converts `rate` times the base round trip to segments.
@@ -40,8 +40,8 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
 }
 
 /// Sets the first window to the scenario's window, but at most to one bandwidth-delay product. In
-/// ns-3 a flow begins at line rate, and the scenario's window limits the flow until the control
-/// sets a window.
+/// ns-3 a flow begins at line rate, and the scenario's window limits the flow until the congestion
+/// control sets a window.
 pub(super) fn begin(config: &TcpConfig, window: &mut Window) -> f64 {
     match config.states {
         CongestionStates::Rfc => apply(config, window, f64::from(config.initial_window)),

@@ -31,7 +31,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
     doc: "Base target delay. Default: our choice, because the paper's 25 us suit only its network.",
 }];
 
-/// Default target as a multiple of the base round trip.
+/// Default of Swift's target delay, as a multiple of the base round trip.
 const TARGET: (u64, u64) = (5, 4);
 
 fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
@@ -42,13 +42,13 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
 
 /// Additive increase ai (segments per round trip).
 const INCREASE: f64 = 1.0;
-/// Weight β of the relative excess of the delay.
+/// Weight β of the excess of the delay over the target, relative to the delay.
 const DECREASE: f64 = 0.8;
 /// Largest single decrease max_mdf of the window.
 const DEEPEST: f64 = 0.5;
 /// Windows fs_min and fs_max between which the target scales (segments).
 const SCALING: (f64, f64) = (0.1, 100.0);
-/// Range fs_range of the target as a multiple of the base target.
+/// Range fs_range of the target delay as a multiple of the base target.
 const SCALING_RANGE: f64 = 5.0;
 /// Smallest window (segments). The value is a choice of bufferlab, because the paper states no
 /// smallest window.
@@ -83,8 +83,8 @@ impl Swift {
 
     /// Target delay of Swift: the base target, plus an amount that is larger for smaller windows.
     /// With one target for all windows, many small flows would compete for a queue that cannot be
-    /// kept short (section 3.5). The paper's term per hop is omitted, because a path's base round
-    /// trip is part of the base target.
+    /// kept short (section 3.5 of the Swift paper). The paper's term per hop is omitted, because
+    /// the base target includes the path's base round trip.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;
@@ -93,7 +93,7 @@ impl Swift {
         self.base_target + Time(more as u64)
     }
 
-    /// Whether a decrease is allowed: at most one decrease per round trip.
+    /// Whether Swift may decrease the window: at most one decrease per round trip.
     fn may_decrease(&self, now: Time) -> bool {
         now.saturating_sub(self.last_decrease) >= self.last_rtt
     }

@@ -28,7 +28,8 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(ThetaPowerTcp::new(weights, config, window))))
 }
 
-/// Constants of the public ns-3 code: least current, and γ above and below half of the base power.
+/// Constants of the public ns-3 code: least current, and γ for power above and below half of the
+/// base power.
 const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 const ARTIFACT_GAMMA: f64 = 0.7;
 const ARTIFACT_EASY_GAMMA: f64 = 0.9;
@@ -48,8 +49,8 @@ impl ThetaPowerTcp {
         Self { power: 1.0, law: PowerLaw::new(weights, config, window), last: None }
     }
 
-    /// Measures the power (Algorithm 2, NormPower): Γ = (dθ/dt + 1)·θ/τ, smoothed over τ.
-    /// Returns false for the first sample and if no time has passed.
+    /// Measures the power (Algorithm 2, NormPower): Γ = (dθ/dt + 1)·θ/τ, smoothed over τ. Returns
+    /// false for the first round-trip sample and if no time has passed since the previous sample.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let Some((before, at)) = self.last else {
             self.last = Some((ack.rtt, ack.now));
@@ -80,7 +81,8 @@ impl ThetaPowerTcp {
 impl Controller for ThetaPowerTcp {
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_artifact = config.states == CongestionStates::Ns3;
-        // The paper measures at every ACK and updates once per round trip.
+        // The θ-PowerTCP paper measures the power at every ACK and updates the window once per
+        // round trip.
         // The public ns-3 code measures and updates once per round trip.
         let measures = !is_artifact || self.law.is_due(ack);
         let updates = measures && self.measure(config, ack) && self.law.is_due(ack);

@@ -52,7 +52,8 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
-/// Divisor of the line rate whose result is δ, and factor of the hyperactive increase (section 6).
+/// Divisor of the line rate for the increase δ, and factor of the hyperactive increase (TIMELY
+/// section 6).
 const INCREMENT: u64 = 1_000;
 const HYPERACTIVE: u64 = 5;
 
@@ -77,17 +78,17 @@ struct Law {
     high: Time,
     /// Additive increase δ of the rate.
     increment: BitRate,
-    /// Increase of the rate in hyperactive increase.
+    /// Increase of the rate per update in hyperactive increase.
     fast_increment: BitRate,
 }
 
-/// Weight α of a new difference of round trips (section 5, EWMA). The weight is 0.875 in HPCC's and
-/// ABM's code.
+/// Weight α of a new difference of round trips in the average (TIMELY section 5). The weight is
+/// 0.875 in HPCC's and ABM's code.
 const NEWEST: f64 = 0.875;
-/// Multiplicative decrease β of the rate (section 5).
+/// Factor β of the multiplicative decrease of the rate (TIMELY section 5).
 const DECREASE: f64 = 0.8;
-/// Number N of rounds without a positive gradient after which hyperactive
-/// increase begins (section 4.3).
+/// Number N of rounds without a positive gradient after which hyperactive increase begins (TIMELY
+/// section 4.3).
 const PATIENCE: u32 = 5;
 
 /// State of the control TIMELY.
@@ -98,13 +99,13 @@ pub struct Timely {
     rate: f64,
     /// Smoothed difference of two successive round trips (ps).
     difference: f64,
-    /// Round trip of the last update. Zero before the first update.
+    /// Round-trip time at the last rate update. Zero before the first update.
     last_rtt: Time,
     /// Number of consecutive updates without a positive gradient of the round trip.
     calm: u32,
     /// Segment number above which an ACK causes the next update.
     updated_at: u32,
-    /// Whether the control has computed a rate, which replaces the first window.
+    /// Whether the control has computed a rate. The rate then replaces the first window.
     governs: bool,
 }
 
@@ -123,7 +124,7 @@ impl Timely {
         this
     }
 
-    /// Updates the rate of the flow by Algorithm 1.
+    /// Updates the rate of the flow by Algorithm 1 of the TIMELY paper.
     fn update(&mut self, config: &TcpConfig, rtt: Time) {
         let newest = rtt.0 as f64 - self.last_rtt.0 as f64;
         self.difference = (1.0 - NEWEST) * self.difference + NEWEST * newest;
@@ -143,17 +144,17 @@ impl Timely {
         }
     }
 
-    /// Increase of the rate: δ, or Nδ after N rounds without a positive gradient.
+    /// Increase of the rate: δ, or Nδ after N rounds without a positive gradient of the round trip.
     fn increment(&self, config: &TcpConfig) -> f64 {
         let patience = match config.states {
             CongestionStates::Rfc => PATIENCE,
-            // The public ns-3 code counts all increases before the current increase.
+            // The public ns-3 code counts all rate increases before the current increase.
             CongestionStates::Ns3 => PATIENCE + 1,
         };
         if self.calm >= patience { self.law.fast_increment } else { self.law.increment }.0 as f64
     }
 
-    /// Sets a rate without a window: only the pace limits the flow.
+    /// Sets the rate of a flow without a window: only the pace limits the flow.
     fn apply(&mut self, config: &TcpConfig, window: &mut Window) {
         let segments = rate::segments(config, BitRate(self.rate as u64));
         let most = rate::apply(config, window, segments) / rate::segments(config, config.line_rate);
@@ -164,8 +165,8 @@ impl Timely {
 }
 
 impl Controller for Timely {
-    /// Updates the rate once per round trip, as in HPCC's and ABM's code,
-    /// because the paper's completion events are segments of 16 to 64 KB.
+    /// Updates the rate once per round trip, as in HPCC's and ABM's code. The paper updates per
+    /// completion event, that is per segment of 16 to 64 KB.
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_due = ack.acknowledged > self.updated_at;
         let updates = is_due && self.last_rtt != Time::ZERO;

@@ -1,4 +1,5 @@
-//! Sender of a message: the pace, the window, and the repair by go-back-N or selective repeat.
+//! Sender of an RDMA message: the pace, the window, and the repair by go-back-N or selective
+//! repeat.
 //!
 //! Go-back-N needs two positions: the first unacknowledged segment `una`,
 //! and the next segment to send. Selective repeat has TCP's scoreboard (see [`crate::Sender`]):
@@ -100,7 +101,7 @@ impl QueuePair {
     }
 
     /// Time at which the driver must call the sender again even without another event.
-    /// [`Time::MAX`] if the pace is not the limit.
+    /// [`Time::MAX`] if the pace does not limit the sender.
     #[inline(never)]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
@@ -108,7 +109,7 @@ impl QueuePair {
         if at <= now || !self.could_send(config) { Time::MAX } else { at }
     }
 
-    /// The next segment to send, if pace and window allow one.
+    /// The next segment to send, if pace and window allow a segment.
     /// After a call, callers read [`Self::wake_at`] and [`Self::deadline`].
     #[must_use]
     #[inline(never)]
@@ -199,7 +200,7 @@ impl QueuePair {
             delivered -= self.sacked.remove_below(cumulative);
         }
         self.una = cumulative;
-        // After the sender went back, an ACK for segments sent before may still arrive.
+        // After the sender went back, an ACK for segments that were sent earlier may still arrive.
         self.next = self.next.max(cumulative);
         self.resent_below = self.resent_below.max(cumulative);
         self.lost_below = self.lost_below.max(cumulative);
@@ -212,7 +213,7 @@ impl QueuePair {
         delivered
     }
 
-    /// Handles a block of selective repeat: holes below the block are lost.
+    /// Handles a block of segments that selective repeat reports: holes below the block are lost.
     /// Returns the number of segments that the block reports for the first time.
     #[cold]
     fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
@@ -235,14 +236,14 @@ impl QueuePair {
         self.congestion.on_notification(config, &mut self.window, now);
     }
 
-    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`] if no timer runs.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Handles the deadline. Early calls do nothing and return false.
+    /// Handles the deadline of the retransmission timer. Early calls do nothing and return false.
     /// After a timeout (true), callers call [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {

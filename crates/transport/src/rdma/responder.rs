@@ -12,11 +12,11 @@ pub struct Responder {
     unacknowledged: u32,
     last_sent: Time,
     deadline: Time,
-    /// Time before which go-back-N sends no negative acknowledgement for the segment `next`.
+    /// Time until which go-back-N sends no negative acknowledgement for the segment `next`.
     nack_from: Time,
     /// Whether a congestion mark has arrived that no ACK has reported yet.
     is_marked: bool,
-    /// Time before which the responder sends no congestion notification.
+    /// Time until which the responder sends no congestion notification.
     quiet_until: Time,
     beyond: Ranges,
 }
@@ -118,7 +118,7 @@ impl Responder {
         RdmaAck { cumulative: self.next, sack, negative, echo: self.last_sent, notified }
     }
 
-    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`] if no timer runs.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {

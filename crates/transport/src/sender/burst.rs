@@ -6,19 +6,19 @@
 //! waits until its window has space for a piece that is worth sending. Linux has this rule
 //! (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
 //!
-//! * a full burst, or the whole rest of the message, leaves at once;
-//! * a third of the window leaves at once, too: a window too small for a full burst becomes three
-//!   bursts per round trip;
+//! * a full burst, or all remaining data of the message, leaves at once;
+//! * data of a third of the window leaves at once, too: a window too small for a full burst becomes
+//!   three bursts per round trip;
 //! * a burst never waits while the network has no segment of the flow, nor after a loss:
 //!   retransmissions leave one by one.
 //!
-//! **Simplified**: Linux also bounds a burst by the data that a flow's pace sends within a
+//! **Simplified**: Linux also limits a burst to the data that a flow's pace sends within a
 //! millisecond, and stops waiting after half a round trip.
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
 
-/// Divisor of the window: the quotient is the smallest burst worth sending.
+/// Divisor of the window. The window divided by this number is the smallest burst worth sending.
 const WINDOW_DIVISOR: f64 = 3.0;
 
 impl Sender {
@@ -31,7 +31,7 @@ impl Sender {
     fn room(&self, config: &TcpConfig) -> u32 {
         let room = (self.window.size as u32).saturating_sub(self.window_used(config));
         let unsent = self.total - self.next;
-        // Before the first ACK only a part of the receiver's window may be known.
+        // Before the first ACK the sender may know only a part of the receiver's window.
         let acceptable = if self.una == 0 && self.sacked.is_empty() && !self.window_is_known {
             config.first_flight_limit.saturating_sub(self.next)
         } else {

@@ -23,13 +23,13 @@ pub struct Connection {
 
 impl Sender {
     /// Removes the connection from the sender at `now`, when the message has been acknowledged. The
-    /// connection then has the congestion control's state, and the sender has no work left.
+    /// connection then has the congestion control's state. The sender sends no more segments.
     #[must_use]
     pub fn connection(&mut self, now: Time) -> Connection {
         debug_assert!(self.is_done(), "a connection carries one message at a time");
         let mut window = self.window;
-        // A reduction is the only phase that continues after the last ACK.
-        // The next ACK would have set the window to the threshold.
+        // A reduction is the only phase that continues after the last ACK. The next ACK would have
+        // set the window to the slow-start threshold.
         if self.phase == Phase::Reduction && !self.control_owns_window {
             window.size = window.slow_start_threshold.max(1.0);
         }
@@ -43,8 +43,8 @@ impl Sender {
     }
 
     /// Sends this new message over an open connection without a handshake. No segment of the
-    /// message may have been sent. Window, threshold, round-trip estimate and the control's state
-    /// are those after the previous message.
+    /// message may have been sent. The window, the slow-start threshold, the round-trip estimate
+    /// and the control's state are those after the previous message.
     ///
     /// `idle_restart` concerns a connection that was idle for longer than its retransmission
     /// timeout. After this time, a connection begins with the smaller of its window and the initial

@@ -8,8 +8,8 @@
 //!    +--- lost segment ---> Recovery --- recovery_point acknowledged ---> Open
 //! ```
 //!
-//! The order of steps within one ACK matters and equals the order in ns-3. The steps are: leave a
-//! reduction, enter a reduction, handle SACKs, handle the cumulative part.
+//! The order of steps within one ACK matters and equals the order in ns-3. The sender leaves a
+//! reduction, enters a reduction, handles SACKs, and handles the cumulative part.
 
 use super::{AckInfo, Phase, Reduction, Sender};
 use crate::congestion::CongestionEvent;
@@ -30,7 +30,8 @@ impl Sender {
         let info = AckInfo { now, rtt, marked: ack.marked, in_flight: self.in_flight(), telemetry };
         let before = self.una;
         let sacked = if ack.sack.1 > ack.sack.0 { self.note_sack(ack.sack) } else { 0 };
-        // An ACK of a retransmission below the recovery point lets a recovery grow.
+        // In a recovery, the window grows if the ACK acknowledges a retransmission below the
+        // recovery point.
         let resent = self.resent_below.min(ack.cumulative);
         let good_progress = self.phase == Phase::Recovery
             && ack.cumulative < self.recovery_point
@@ -64,13 +65,13 @@ impl Sender {
         self.observe(config, &info, delivered, may_grow);
     }
 
-    /// Handles the cumulative part of an ACK. Returns whether the window may grow.
+    /// Handles the cumulative part of an ACK. Returns whether the congestion window may grow.
     fn note_advance(&mut self, delivered: u32, good_progress: bool) -> bool {
         match self.phase {
             Phase::Recovery if self.una < self.recovery_point => {
                 self.reduce_ns3(delivered, good_progress);
                 if self.resent_below <= self.una {
-                    // The sender sends the first remaining hole at any window.
+                    // The sender sends the first remaining hole, whatever the window.
                     self.set_window(self.window.size.max(f64::from(self.in_flight() + 1)));
                 }
                 false
@@ -124,8 +125,8 @@ impl Sender {
                 // Unsigned arithmetic wraps around in ns-3, so that the sender may send no segment.
                 (true, None) => 0,
             };
-            // If a control has no threshold, the threshold is the largest unsigned number,
-            // and ns-3 reads the difference as signed.
+            // If a control has no slow-start threshold, ns-3 uses the largest unsigned number and
+            // reads the difference as signed.
             let room = if target == f64::INFINITY { -1.0 } else { target - f64::from(pipe) };
             f64::from(limit).min(room)
         };

@@ -12,7 +12,7 @@ fn sender(config: &TcpConfig, total: u32) -> Sender {
     Sender::new(config, &control("newreno", &[], config), total)
 }
 
-/// Number of segments that the sender sends at this time.
+/// Number of segments that the sender sends at the time `now`.
 fn sends(sender: &mut Sender, config: &TcpConfig, now: Time) -> u32 {
     let mut count = 0;
     while sender.poll_transmit(config, now).is_some() {
@@ -25,7 +25,7 @@ fn ack(sender: &mut Sender, config: &TcpConfig, now: Time, cumulative: u32) {
     sender.handle_ack(config, now, &Ack { cumulative, sack: (0, 0), echo: Time::ZERO, marked: false });
 }
 
-/// Numbers of segments sent after each of `acks` ACKs of one segment.
+/// Numbers of segments that the sender sends after each of `acks` ACKs of one segment.
 fn after_each_ack(burst_segments: u32, acks: u32) -> Vec<u32> {
     let config = config(burst_segments, 12);
     let mut sender = sender(&config, 10_000);

@@ -1,5 +1,5 @@
-//! Tests that DCQCN follows its published law, step by step.
-//! The expected values are calculated by hand.
+//! Tests that DCQCN follows its published equations, step by step. The expected values are
+//! calculated by hand.
 
 use crate::support::{control, probed};
 use bufferlab_params::{Choice, ParamValue};
@@ -31,7 +31,7 @@ impl Flow {
         self.control.on_sent(&self.config, &mut self.window, Time::from_us(us), bytes);
     }
 
-    /// Rate and target (Gb/s), and alpha, at the time `us` (microseconds).
+    /// Rate (Gb/s), target rate (Gb/s) and alpha of the flow at the time `us` (microseconds).
     fn state(&mut self, us: u64) -> (f64, f64, f64) {
         self.send(us, 0);
         let rate = |name| probed(&self.control, name).floor() / 1e9;
@@ -59,8 +59,8 @@ fn the_paper_cuts_first_and_then_raises_alpha() {
     flow.notify(0);
     flow.expect(0, 20.0, 40.0, 1.0);
     assert_eq!(flow.window.pacing_gap, Time::from_ns(400), "1000 B at 20 Gb/s");
-    // Fast recovery has five steps of half the distance, one step every 55 us,
-    // and alpha falls every 55 us, too.
+    // Fast recovery has five steps, one every 55 us. Each step halves the distance to the target
+    // rate, and alpha falls every 55 us, too.
     flow.expect(54, 20.0, 40.0, 1.0);
     flow.expect(55, 30.0, 40.0, KEEP);
     flow.expect(110, 35.0, 40.0, KEEP * KEEP);
@@ -93,14 +93,14 @@ fn hyper_increase_needs_timer_and_byte_counter() {
     flow.notify(50);
     let (rate, target, _) = flow.state(50);
     assert!((rate - 10.0).abs() < 1e-6 && (target - 20.0).abs() < 1e-6, "{rate} {target}");
-    // Ten times 10 MB in zero time cause five steps of fast recovery and five steps
-    // of additive increase.
+    // The flow sends ten times 10 MB in zero time, which causes five steps of fast recovery and
+    // five steps of additive increase.
     for _ in 0..10 {
         flow.send(50, 10_000_000);
     }
     assert!((flow.state(50).1 - 20.2).abs() < 1e-6, "five times 40 Mb/s");
-    // The rate increases pass through the stages of the timer. From the seventh increase on, both
-    // counters exceed five: the increases are 1 x 200 Mb/s, 2 x 200 Mb/s …
+    // The rate increases pass through the stages of the timer. From the seventh rate increase on,
+    // both counters exceed five: the rate increases are 1 x 200 Mb/s, 2 x 200 Mb/s …
     let at = |stage: u64| 50 + 55 * stage;
     assert!((flow.state(at(6)).1 - (20.2 + 6.0 * 0.04)).abs() < 1e-6);
     assert!((flow.state(at(7)).1 - (20.44 + 0.2)).abs() < 1e-6);
@@ -127,12 +127,13 @@ fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     flow.expect(907, second, 25.0, alpha * KEEP.powi(901));
     let third = f64::midpoint(second, 25.0);
     flow.expect(908, third, 25.0, alpha * KEEP.powi(902));
-    // After an increase, a cut sets the target. So the 750.. Gb/s are not used after 1000 us.
+    // After an increase, a cut sets the target rate. So the target 750.. Gb/s is not used after
+    // 1000 us.
     flow.notify(1_000);
     let (rate, target, _) = flow.state(1_004);
     assert!((target - third).abs() < 1e-6 && rate < third, "{rate} {target}");
-    // The steps are one fast recovery, one additive increase of 50 Mb/s, then hyper increases of
-    // 100 Mb/s.
+    // After the cut, the flow makes one step of fast recovery, one additive increase of 50 Mb/s,
+    // then hyper increases of 100 Mb/s.
     let targets: Vec<_> = (1..=4).map(|step| flow.state(1_004 + 900 * step).1 - third).collect();
     for (found, expected) in targets.iter().zip([0.0, 0.05, 0.15, 0.25]) {
         assert!((found - expected).abs() < 1e-6, "{targets:?}");

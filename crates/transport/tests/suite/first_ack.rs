@@ -5,8 +5,8 @@ use bufferlab_params::ParamValue;
 use bufferlab_transport::{AckEvent, CongestionStates, HopReport, TcpConfig, Window};
 use bufferlab_units::{BitRate, Time};
 
-/// Power after the first ACK, at 10 Gb/s and a base round trip of 80 us.
-/// The ACK's report has a time of 40 us, 20 kB in the queue and 80 kB sent.
+/// Power of PowerTCP after the first ACK, at 10 Gb/s and a base round trip of 80 us. The ACK's
+/// report has a time of 40 us, 20 kB in the queue and 80 kB sent.
 fn power_after_first_ack(config: &TcpConfig, given: &[(&str, ParamValue)]) -> f64 {
     let mut window = Window { size: 100.0, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO };
     let mut control = control("powertcp", given, config).start(config, &mut window);
@@ -36,7 +36,7 @@ fn queue_pairs_of_the_artifact_compare_it_with_zeros_and_others_keep_it() {
         assert_eq!(power_after_first_ack(config, &[]), 1.0, "nothing to compare");
     }
     // The port received 100 kB (99,968 B in whole units) in 40 us, and could send only 50 kB. The
-    // voltage is 100 kB + 20 kB. The time is half of a round trip.
+    // voltage is 100 kB + 20 kB. The interval is half of a round trip.
     let expected = 0.5 * 1.0 + 0.5 * (99_968.0 / 50_000.0 * 1.2);
     let found = power_after_first_ack(&of_artifact(&queue_pair), &[]);
     assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");

@@ -1,4 +1,5 @@
-//! Tests that every congestion control follows its published law, in situations calculated by hand.
+//! Tests that every congestion control follows its published equations, in cases calculated by
+//! hand.
 //!
 //! Unless a test states otherwise, the rate is 10 Gb/s, segments have 1000 B on the wire,
 //! and the base round trip is 80 us. So one bandwidth-delay product is 100 segments.
@@ -26,7 +27,7 @@ struct Flow {
     next: u32,
 }
 
-/// An ACK of the tests. Fields that most tests ignore have their usual value.
+/// An ACK of the tests. Fields that most tests ignore have default values.
 #[derive(Clone, Copy)]
 struct TestAck<'a> {
     at: Time,
@@ -171,7 +172,7 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     let mut flow = Flow::new("cubic", TcpConfig { initial_window: 1_000, ..config() });
     flow.congestion(CongestionEvent::Loss, 1_000, Time::ZERO);
     near(flow.window.size, 700.0, 0.0);
-    // By Eq. 2, K = cbrt((W_max - cwnd)/C) = cbrt(300/0.4) = 9.086 s.
+    // By Eq. 2 of RFC 9438, K = cbrt((W_max - cwnd)/C) = cbrt(300/0.4) = 9.086 s.
     let k = (300.0_f64 / 0.4).cbrt();
     let start = Time::from_ms(50);
     flow.ack(TestAck { at: start, rtt, ..TestAck::default() });
@@ -181,8 +182,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     for tenth in 5..=180 {
         now = run_until(&mut flow, now, start + Time::from_ms(100 * tenth), rtt);
         let t = (now - start).as_secs_f64();
-        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches this value within a round
-        // trip. So the window is between W(t - RTT) and W(t + RTT).
+        // Eq. 1 of RFC 9438 gives W(t). The window aims at W(t + RTT) and reaches this value within
+        // a round trip. So the window is between W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
         assert!(
@@ -195,8 +196,9 @@ fn cubic_follows_the_curve_of_rfc_9438() {
 
 #[test]
 fn cubic_is_reno_where_reno_is_faster() {
-    // With a round trip of 80 us, the cubic function hardly rises in 10 ms. By section 4.3, the
-    // window grows by 0.529 segments per round trip up to the former window, then by one segment.
+    // With a round trip of 80 us, the cubic function hardly rises in 10 ms. By section 4.3 of RFC
+    // 9438, the window grows by 0.529 segments per round trip up to the former window, then by one
+    // segment.
     let rtt = Time::from_us(80);
     let mut flow = Flow::new("cubic", config());
     flow.congestion(CongestionEvent::Mark, 90, Time::ZERO);
@@ -216,11 +218,12 @@ fn cubic_gives_way_by_fast_convergence_and_starts_flat_after_a_timeout() {
     let mut flow = Flow::new("cubic", config());
     flow.congestion(CongestionEvent::Loss, 100, Time::ZERO);
     near(plateau(&flow).0, 100.0, 0.0);
-    // By section 4.7, the second reduction is at 70, below the plateau, so W_max = 70 (1 + 0.7)/2.
+    // By section 4.7 of RFC 9438, the second reduction is at 70, below the plateau, so W_max = 70
+    // (1 + 0.7)/2.
     flow.congestion(CongestionEvent::Loss, 70, Time::ZERO);
     near(plateau(&flow).0, 59.5, 1e-9);
     near(flow.window.size, 49.0, 1e-9);
-    // By section 4.8, K = 0 after a timeout, and W_max is the window at which
+    // By section 4.8 of RFC 9438, K = 0 after a timeout, and W_max is the window at which
     // congestion avoidance begins.
     flow.congestion(CongestionEvent::Timeout, 40, Time::ZERO);
     near(flow.window.slow_start_threshold, 28.0, 1e-9);
@@ -263,18 +266,19 @@ fn slow_start(flow: &mut Flow, rounds: u32, rtt: impl Fn(u32) -> Time) -> Vec<f6
 
 #[test]
 fn hystart_grows_by_a_quarter_after_a_rise_of_the_round_trip_and_ends_after_five_rounds() {
-    // RFC 9406 needs a rise of max(4 ms, 1/8), measured by eight ACKs of a round.
+    // RFC 9406 needs a rise of the round trip by max(4 ms, 1/8), measured by eight ACKs of a round.
     let config = TcpConfig { initial_window: 16, ..config() };
     let mut flow = Flow::new("cubic", config.clone());
     let sizes = slow_start(&mut flow, 9, |round| Time::from_ms(if round < 2 { 20 } else { 24 }));
     near(sizes[1], 64.0, 0.0);
-    // Round 2 has seven ACKs without a rise, and the eighth ACK shows the rise.
+    // Round 2 has seven ACKs without a rise of the round trip, and the eighth ACK shows the rise.
     near(sizes[2], 64.0 + 7.0 + 57.0 / 4.0, 1e-9);
     for pair in sizes[2..7].windows(2) {
         near(pair[1] / pair[0], 1.25, 0.02);
     }
     assert!(flow.window.slow_start_threshold.is_finite(), "five conservative rounds are enough");
-    // A rise of less than 4 ms does not count, and without HyStart no rise counts.
+    // A rise of the round trip by less than 4 ms does not count, and without HyStart no rise
+    // counts.
     for (kind, late) in [("rfc9406", 23), ("off", 200)] {
         let mut flow = Flow::with("cubic", &[("hystart", ParamValue::word(kind))], config.clone());
         let sizes = slow_start(&mut flow, 5, |round| Time::from_ms(if round < 2 { 20 } else { late }));
@@ -286,7 +290,7 @@ fn hystart_grows_by_a_quarter_after_a_rise_of_the_round_trip_and_ends_after_five
 fn classic_hystart_ends_slow_start_when_a_train_of_acks_lasts_longer_than_the_round_trip() {
     let config = TcpConfig { initial_window: 16, ..config() };
     let mut flow = Flow::with("cubic", &[("hystart", ParamValue::word("classic"))], config);
-    // With one ACK per microsecond, a train of 80 us needs more than 80 segments.
+    // With one ACK per microsecond, a train of ACKs over 80 us needs more than 80 segments.
     let sizes = slow_start(&mut flow, 4, |_| Time::from_us(80));
     near(sizes[1], 64.0, 0.0);
     near(sizes[2], 128.0, 0.0);
@@ -320,7 +324,7 @@ fn timely_follows_algorithm_1() {
         near(update(&mut flow, 60 - n), 4_966.0 + 10.0 * n as f64, 0.01);
     }
     near(update(&mut flow, 55), 5_056.0, 0.01);
-    // The gap corresponds to 1000 B at 5056 Mb/s.
+    // The pacing gap corresponds to 1000 B at 5056 Mb/s.
     near(flow.window.pacing_gap.0 as f64, 8e6 / 5.056, 200.0);
 }
 
@@ -329,8 +333,8 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     let config = TcpConfig { initial_window: 10, ..config() };
     let mut flow = Flow::with("swift", &[("target", ParamValue::Time(Time::from_us(100)))], config);
     let state = |flow: &Flow| (probed(&flow.control, "window"), probed(&flow.control, "target") / 1e6);
-    // The parameters are alpha = 500 us/(1/sqrt(0.1) - 1/sqrt(100)) = 163.277 us and target = 100 +
-    // 163.277/sqrt(10) - 16.328.
+    // The parameters of the target delay are alpha = 500 us/(1/sqrt(0.1) - 1/sqrt(100)) = 163.277
+    // us and target = 100 + 163.277/sqrt(10) - 16.328.
     near(state(&flow).1, 135.305, 0.001);
     flow.ack(TestAck { at: Time::from_us(1_000), ..TestAck::default() });
     near(flow.window.size, 10.1, 1e-9);
@@ -343,11 +347,11 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     near(flow.window.size, expected, 1e-3);
     flow.ack(late(1_202));
     assert!(flow.window.size < expected - 1.0);
-    // A decrease reduces the window by at most a half.
+    // A decrease multiplies the window by at least a half.
     let before = flow.window.size;
     flow.ack(TestAck { at: Time::from_ms(99), rtt: Time::from_ms(90), ..TestAck::default() });
     near(flow.window.size, before / 2.0, 1e-9);
-    // A loss halves the window. Below one segment the flow is paced.
+    // A loss halves the window. With a window below one segment the flow is paced.
     for n in 0..5 {
         flow.control.on_congestion(
             &flow.config,
@@ -361,7 +365,7 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     near(window, before / 64.0, 1e-9);
     near(flow.window.size, 1.0, 0.0);
     near(flow.window.pacing_gap.as_secs_f64(), 90e-3 / window, 1e-9);
-    // Below one segment an ACK adds a whole segment.
+    // With a window below one segment, an ACK increases the window by a whole segment.
     flow.ack(TestAck { at: Time::from_ms(900), ..TestAck::default() });
     near(state(&flow).0, window + 1.0, 1e-9);
     assert_eq!(flow.window.pacing_gap, Time::ZERO);
@@ -374,8 +378,8 @@ fn hpcc_follows_algorithm_1() {
     near(flow.paced_window(), 100.0, 1e-3);
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 20_000, 0)], ..TestAck::default() });
     near(flow.paced_window(), 100.0, 1e-3);
-    // In 8 us, a tenth of T, the port sent 10 kB, which is its rate.
-    // So u = 20 kB/100 kB + 1, and U = 0.9 + 0.1 * 1.2.
+    // In 8 us, a tenth of T, the port sent 10 kB, which is its full rate. So u = 20 kB/100 kB + 1,
+    // and U = 0.9 + 0.1 * 1.2.
     let busy = [report(8, 20_000, 10_000)];
     flow.ack(TestAck { telemetry: &busy, ..TestAck::default() });
     near(utilisation(&flow), 1.02, 1e-9);
@@ -383,13 +387,13 @@ fn hpcc_follows_algorithm_1() {
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
     // The reference window is constant within a round trip, so an equal U gives an equal window.
-    // The shorter of the two compared queues counts.
+    // Of the two compared queue lengths, the shorter one counts.
     flow.ack(TestAck { telemetry: &[report(16, 0, 20_000)], ..TestAck::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;
     near(flow.paced_window(), second, 1e-2);
-    // After a whole round trip at half of the rate, U is 0.5 at once.
-    // The increase is additive five times, then multiplicative.
+    // After a whole round trip at half of the rate, the utilisation U is 0.5 at once. The window
+    // increases additively five times, then multiplicatively.
     let (mut sent, mut window) = (20_000, 100.0);
     for round in 0..7 {
         sent += 50_000;
@@ -397,8 +401,8 @@ fn hpcc_follows_algorithm_1() {
         flow.ack(TestAck { new_round: true, telemetry: &half, ..TestAck::default() });
         near(utilisation(&flow), 0.5, 1e-9);
         window = match round {
-            // The reference is still the window at the start of the first round, which is at the
-            // limit of the line rate.
+            // The reference window is still the window at the start of the first round, which is at
+            // the limit of the line rate.
             0 => 100.0,
             _ => f64::min(window + 0.05, 100.0),
         };
@@ -425,14 +429,14 @@ fn powertcp_follows_algorithm_1() {
     let mut flow = Flow::new("powertcp", config());
     let power = |flow: &Flow| probed(&flow.control, "power");
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 0, 0)], ..TestAck::default() });
-    // In 8 us the queue grew by 10 kB while 10 kB were sent. So the current is 2 b,
-    // the voltage 100 + 10 kB, the power 2.2, and the smoothed power 1 + 0.1 * 1.2.
+    // In 8 us the queue grew by 10 kB while 10 kB were sent. So the current is 2 b, the voltage 100
+    // + 10 kB, the power 2.2, and the smoothed power 1 + 0.1 * 1.2.
     flow.ack(TestAck { telemetry: &[report(8, 10_000, 10_000)], ..TestAck::default() });
     near(power(&flow), 1.12, 1e-9);
     let first = 0.9 * (100.0 / 1.12 + 10.0) + 0.1 * 100.0;
     near(flow.paced_window(), first, 1e-2);
-    // The old window stays for the round trip, and the present window changes.
-    // The gradient is 2 b for a tenth of T.
+    // The old window does not change within the round trip, and the present window changes. The
+    // current is 2 b for a tenth of T.
     flow.ack(TestAck { telemetry: &[report(16, 30_000, 20_000)], ..TestAck::default() });
     let smoothed = 0.9 * 1.12 + 0.1 * (3.0 * 1.3);
     near(power(&flow), smoothed, 1e-9);
@@ -477,11 +481,12 @@ fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip()
         ..TestAck::default()
     };
     flow.ack(event(0, 80, true));
-    // The gradient is 4/8 and the round trip 84, so the power is 1.5 * 1.05 = 1.575,
-    // smoothed 1.0575. The window has no update within the round.
+    // The gradient of the round trip is 4/8 and the round trip 84 us, so the power is 1.5 * 1.05 =
+    // 1.575, and the smoothed power is 1.0575. The window has no update within the round.
     flow.ack(event(8, 84, false));
     near(flow.paced_window(), 100.0, 1e-3);
-    // The gradient is 9.5 and the round trip 160, so the power is 10.5 * 2 = 21.
+    // The gradient of the round trip is 9.5 and the round trip 160 us, so the power is 10.5 * 2 =
+    // 21.
     flow.ack(event(16, 160, true));
     let power = 0.9 * 1.0575 + 0.1 * 21.0;
     near(flow.paced_window(), 0.9 * (100.0 / power + 10.0) + 0.1 * 100.0, 1e-2);
@@ -490,8 +495,8 @@ fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip()
 #[test]
 fn the_artifacts_laws_differ_where_their_code_does() {
     let artifact = TcpConfig { states: CongestionStates::Ns3, ..config() };
-    // The artifact uses a current of at least half the rate, a target of 0.95,
-    // and the average with the old window.
+    // The artifact uses a current of at least half the rate, a target of 0.95 and an average that
+    // includes the old window.
     let mut flow = Flow::with("powertcp", &[("flows", ParamValue::Count(100))], artifact.clone());
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 10_000, 0)], ..TestAck::default() });
     flow.ack(TestAck { telemetry: &[report(8, 10_000, 0)], ..TestAck::default() });

@@ -1,4 +1,5 @@
-//! Tests of the transports as state machines: the published laws, recovery and windows.
+//! Tests of the transports as state machines: the equations of congestion controls, recovery and
+//! windows.
 
 mod bursts;
 mod dcqcn;

@@ -99,8 +99,8 @@ fn only_marks_on_new_segments_are_echoed_in_ns3() {
     }
 }
 
-/// Losses and marks are random on a wire that delivers one packet each microsecond after 80 us.
-/// The flow must always end.
+/// Losses and marks are random. The wire delivers one packet per microsecond, with a delay of 80
+/// us. The flow must always end.
 #[test]
 fn two_thousand_random_patterns_of_losses_and_marks_end() {
     for seed in 0..2_000 {
@@ -163,12 +163,14 @@ fn controls_that_set_the_window_once_per_round_trip_repair_one_hole_at_a_time_in
         let first = sender.poll_transmit(&config, Time::from_us(200)).expect("the first hole");
         assert_eq!((first.seq, first.retransmission), (0, true), "{name}");
         assert_eq!(sender.poll_transmit(&config, Time::from_us(900)), None, "{name}");
-        // The acknowledgement of the first hole releases the segment of the next hole.
+        // The acknowledgement of the first lost segment lets the sender repeat the second lost
+        // segment.
         sender.handle_ack(&config, Time::from_us(1_000), &ack(1, (2, 5), false));
         let second = sender.poll_transmit(&config, Time::from_us(2_000)).expect("the next hole");
         assert_eq!((second.seq, second.retransmission), (1, true), "{name}");
     }
-    // If every acknowledgement sets the window, the recovery does not affect the window.
+    // If a control sets the window at every acknowledgement, the recovery does not affect the
+    // window.
     for name in ["powertcp", "hpcc"] {
         let (config, mut sender) = two_losses(name, CongestionStates::Ns3);
         let mut resent = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests of queue pairs on a virtual wire. With any losses, every segment is delivered once,
+//! Tests of queue pairs on a virtual wire. With any losses, every segment is delivered once, both
 //! with go-back-N and with selective repeat.
 
 use bufferlab_transport::rdma::{Notification, QueuePair, RdmaAck, RdmaConfig, Recovery, Responder};
@@ -141,8 +141,8 @@ fn without_loss_a_message_goes_at_line_rate_and_takes_one_round_trip_more() {
 fn go_back_n_sends_one_nack_per_gap_and_everything_after_it_again() {
     let config = config(Recovery::GoBackN);
     let outcome = transfer(&config, 100, &mut |n, _| n == 10);
-    // The receiver detects the gap with segment 11, one propagation delay later.
-    // When the negative acknowledgement arrives, the NIC has just taken one more segment.
+    // The receiver detects the gap when segment 11 arrives, one propagation delay after it was
+    // sent. When the negative acknowledgement arrives, the NIC has just taken one more segment.
     let in_flight = (SERIALIZATION.0 + 2 * ONE_WAY.0) / SERIALIZATION.0 + 2;
     assert_eq!((outcome.nacks, outcome.counters.timeouts), (1, 0));
     assert_eq!(u64::from(outcome.counters.retransmitted), in_flight);
@@ -223,7 +223,7 @@ fn coalesced_acks_come_for_every_nth_segment_and_the_last() {
             acked.extend(response.ack.map(|ack| (ack.cumulative, ack.notified)));
         }
         assert_eq!(acked, [(4, false), (8, false), (10, false)], "frames tell of marks, ACKs do not");
-        // One of the segments that an ACK covers was marked.
+        // One of the segments that the coalesced ACK covers was marked.
         config.rdma.notification = Notification::Acks;
         let mut responder = Responder::new(10);
         let acks = (0..10).filter_map(|seq| {

@@ -13,7 +13,7 @@ const SERIALIZATION: Time = Time::from_ns(1_200);
 /// Number of bytes that a link of 10 Gb/s sends in the time `SERIALIZATION`.
 const FRAME: u32 = 1_500;
 
-/// Decides whether the n-th transmission of a direction is lost.
+/// Decides whether the n-th transmission in one direction of the wire is lost.
 type Fate<'a> = dyn FnMut(u32, Segment) -> bool + 'a;
 
 /// Counters and completion time of a simulated flow.
@@ -43,7 +43,7 @@ fn run(
     run_control("newreno", config, total, lose, lose_ack)
 }
 
-/// Runs one flow under any congestion control. The link is a port that reports its queue.
+/// Runs one flow under any congestion control. The link's port reports its queue to the control.
 fn run_control(
     control: &str,
     config: &TcpConfig,
@@ -185,7 +185,7 @@ fn timeouts_back_off_exponentially() {
     let mut lose = |n: u32, _: Segment| (1..5).contains(&n);
     let outcome = run(&config(), 1, &mut lose, &mut keep_all);
     assert_eq!(outcome.counters.timeouts, 4);
-    // The timeouts are 10 + 20 + 40 + 80 ms.
+    // The four timeouts of the sender are 10 + 20 + 40 + 80 ms.
     assert!(outcome.finished_at > Time::from_ms(150) && outcome.finished_at < Time::from_ms(151));
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the growth of windows, and of the sending times of paced senders.
+//! Tests of the growth of congestion windows, and of the sending times of paced senders.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, CongestionStates, Sender, TcpConfig};
@@ -72,7 +72,7 @@ fn in_ns3_a_window_is_spent_when_its_segments_reach_the_card_and_grows_in_any_ca
 
 #[test]
 fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
-    // A window of half a bandwidth-delay product gives a rate of 5 of 10 Gb/s.
+    // A window of half a bandwidth-delay product gives a rate of 5 Gb/s on a link of 10 Gb/s.
     let config = TcpConfig {
         initial_window: 50,
         segment_wire_bytes: 1_000,
@@ -90,7 +90,7 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
         assert_eq!(sender.wake_at(&config, now), now + gap);
         now += gap;
     }
-    // After a delay of half a gap, the next segment is not late. After many gaps, no burst follows.
+    // After a delay of half a gap, the next segment is on time. After many gaps, no burst follows.
     send(&mut sender, &config, now + Time::from_ns(800), 1);
     assert_eq!(sender.wake_at(&config, now + Time::from_ns(800)), now + gap);
     let late = now + Time::from_us(20);
@@ -133,8 +133,8 @@ fn a_control_that_governs_its_window_keeps_it_through_losses_and_begins_anew_wit
         assert_eq!(sender.window().size, 1.0, "{name}");
         send(&mut sender, &config, timeout, 1);
         sender.handle_ack(&config, timeout + rtt, &ack(5));
-        // The law sets the window again at once, because θ-PowerTCP reads a round trip that rose
-        // within zero time as high power.
+        // The control sets the window again at once, because θ-PowerTCP reads a round trip that
+        // rose within zero time as high power.
         assert!(sender.window().size >= 10.0, "{name}: {:?}", sender.window());
     }
 }
