@@ -3,9 +3,9 @@
 /// Declares the row of a table: visibility, name of the struct, name of the table, and its columns.
 ///
 /// The documentation of the struct describes a row, and the documentation of a field describes its
-/// column. The two texts appear in `docs/reference/tables.md`. The columns' texts are also in
-/// result files, so write them for readers of tables. The suffix of a column's name is its unit
-/// ([`Column::unit`](crate::Column::unit)).
+/// column. Both kinds of documentation appear in `docs/reference/tables.md`. The columns'
+/// documentation is also in result files, so write it for readers of tables. The suffix of a
+/// column's name is the column's unit ([`Column::unit`](crate::Column::unit)).
 ///
 /// `class: u16 as ClassName` is a field of type `u16` that the table stores as the name
 /// of the class ([`ClassName`](crate::ClassName)).

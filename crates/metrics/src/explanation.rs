@@ -1,5 +1,5 @@
-//! Explanation of an event in a switch: the decisive limit, the users of the buffer,
-//! and the answers of other policies.
+//! Explanation of an event in a switch: the decisive limit, the users of the buffer, and the
+//! verdicts of other policies about the packet.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Explanation {
     pub priority: u8,
     /// Kind of the event: `drop`, `mark`, `eviction` or `pause`.
     pub event: &'static str,
-    /// Decisive limit, in the policy's word; `ecn` for a mark, `pause` for a pause.
+    /// Decisive limit, as the policy names it; `ecn` for a mark, `pause` for a pause.
     pub reason: &'static str,
     /// Name of the switch's policy.
     pub policy: String,
@@ -48,9 +48,9 @@ pub struct Explanation {
     pub inputs: Vec<(&'static str, f64)>,
     /// Users of the buffer at the time of the event: the largest of each kind, largest first.
     pub holders: Vec<Holder>,
-    /// Answers of all registered policies in the buffer's state at the event. The switch's own
-    /// policy has its configuration, all others have default parameters. The list is empty if the
-    /// run did not compute the answers.
+    /// Verdicts that all registered policies would return in the buffer's state at the event. The
+    /// switch's own policy has its configuration, all others have default parameters. The list is
+    /// empty if the run did not compute the verdicts.
     pub opinions: Vec<PolicyOpinion>,
     /// Registered policies that cannot be built for this switch, with the reasons.
     pub left_out: Vec<(&'static str, String)>,
@@ -92,7 +92,7 @@ pub enum Answer {
     /// Store the packet. The text is the name of the charged account, and `None` means the shared
     /// pool.
     Admit(Option<String>),
-    /// Evict another packet from the queue with this text: port and priority, such as `3.1`.
+    /// Evict another packet. The text names the packet's queue by port and priority, such as `3.1`.
     Evict(String),
     /// Drop the packet. The text is the reason of the drop.
     Drop(String),
@@ -135,7 +135,8 @@ pub struct PolicyOpinion {
 }
 
 impl BoundText {
-    /// Writes the inequality with its numbers; names `policy` if a policy set the limit.
+    /// Writes the inequality of the bound with its numbers, and names `policy` if a policy set the
+    /// limit.
     fn sentence(&self, policy: &str) -> String {
         let Self { what, held, size, limit, by_policy } = self;
         let with = held + size;

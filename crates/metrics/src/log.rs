@@ -1,4 +1,4 @@
-//! Rows of a run that is not finished, in memory.
+//! Result rows of an unfinished run, in memory.
 
 use crate::{
     CollectiveRow, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PathRow,

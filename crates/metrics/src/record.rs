@@ -34,7 +34,7 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// Name of the type in a manifest and in the documentation.
+    /// Name of the column type in a manifest and in the documentation.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -113,8 +113,9 @@ pub trait Record: Sized {
     fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error>;
 }
 
-/// Conversion between a field and a cell. Numbers, words and texts are stored unchanged.
-/// An index ([`ClassName`], [`SwitchName`], [`HostName`]) is stored as the name of its object.
+/// Conversion between a field and a cell. Numbers, words and texts are stored unchanged. An index
+/// ([`ClassName`], [`SwitchName`], [`HostName`]) is stored as the name of its class, switch or
+/// host.
 pub trait Cell {
     /// Type of the field in memory.
     type Field;
@@ -157,8 +158,8 @@ pub trait CellWriter {
     fn word(&mut self, word: &str);
     /// Writes a text to a cell.
     fn text(&mut self, text: &str);
-    /// Writes the name of the class, switch or host with this index.
-    /// The column's kind determines the kind of name.
+    /// Writes the name of the class, switch or host whose index is `index`. The column's kind
+    /// determines the kind of name.
     ///
     /// # Errors
     /// If the index does not exist.

@@ -350,8 +350,7 @@ record! {
         priority: u8,
         /// Time at which the paused node stopped sending.
         start_ns: u64,
-        /// Time at which the paused node was free again; empty if the node was still paused when
-        /// the run ended.
+        /// Time at which the paused node could send again; empty if the run ended first.
         end_ns: Option<u64>,
     }
 }
@@ -360,20 +359,21 @@ record! {
     /// Paused links that wait for each other in a cycle (a PFC deadlock, if the cycle never opens).
     /// A set of links has one row for all its cycles.
     pub PauseCycleRow => "pause_cycles" {
-        /// Time at which the cycle closed first.
+        /// Time at which the pause cycle closed first.
         time_ns: u64,
         /// Priority.
         priority: u8,
         /// Switches of the cycle in the direction of the traffic.
         /// The next switch pauses each switch, and the first switch pauses the last.
         members: Vec<String>,
-        /// Number of times that the cycle closed.
+        /// Number of times that the pause cycle closed.
         times: u64,
-        /// Time at which the cycle closed last.
+        /// Time at which the pause cycle closed last.
         last_ns: u64,
-        /// Total time for which the cycle was closed.
+        /// Total time for which the pause cycle was closed.
         total_ns: u64,
-        /// Time at which the cycle opened last; empty if the cycle was closed when the run ended.
+        /// Time at which the pause cycle opened last; empty if the cycle was closed when the run
+        /// ended.
         ended_ns: Option<u64>,
     }
 }
@@ -411,8 +411,8 @@ word_cell!(PacketEvent);
 
 record! {
     /// One event of one packet in a switch's buffer. Written only on request (`--packets`, or
-    /// `output.packets`). Events at one instant and switch are in the order in which they happened:
-    /// an evicted packet precedes the packet that takes its space.
+    /// `output.packets`). Simultaneous events of a switch are in the order of their occurrence: an
+    /// evicted packet precedes the packet that takes its space.
     pub PacketRow => "packets" {
         /// Time of the event.
         time_ps: u64,
@@ -472,7 +472,7 @@ record! {
     pub ScheduleRow => "schedule" {
         /// Number of the schedule in the run, from 0.
         schedule: u32,
-        /// Number of the execution of the schedule, from 0.
+        /// Number of the schedule's execution, from 0.
         iteration: u32,
         /// Number of the node in its schedule, from 0.
         node: u32,
@@ -493,7 +493,7 @@ record! {
         /// Number of the node for which this node waited last, also through barriers; empty if this
         /// node waited for no other node.
         after_node: Option<u32>,
-        /// Time at which the node might start.
+        /// Earliest possible start of the node.
         ready_ps: u64,
         /// Start: later than ready_ps if the rank's processor, or its network inside the server,
         /// was busy; empty for a node that never started.
@@ -509,7 +509,7 @@ record! {
     pub CollectiveRow => "collectives" {
         /// Number of the schedule, from 0.
         schedule: u32,
-        /// Number of the execution, from 0.
+        /// Number of the schedule's execution, from 0.
         iteration: u32,
         /// Number of the collective in its schedule, from 0.
         collective: u32,
@@ -522,7 +522,7 @@ record! {
         ranks: u32,
         /// Size S of the collective.
         size_bytes: u64,
-        /// Time at which the first transfer might start.
+        /// Earliest possible start of the first transfer.
         start_ps: u64,
         /// Time at which the last transfer ended.
         end_ps: u64,
@@ -541,7 +541,7 @@ record! {
     pub RankRow => "ranks" {
         /// Number of the schedule, from 0.
         schedule: u32,
-        /// Number of the execution, from 0.
+        /// Number of the schedule's execution, from 0.
         iteration: u32,
         /// Rank.
         rank: u32,
@@ -565,7 +565,7 @@ record! {
     pub PathRow => "critical_path" {
         /// Number of the schedule, from 0.
         schedule: u32,
-        /// Number of the execution, from 0.
+        /// Number of the schedule's execution, from 0.
         iteration: u32,
         /// Place of the node in the path, from 0.
         step: u32,

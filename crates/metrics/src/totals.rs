@@ -9,7 +9,7 @@ pub struct RunTotals {
     pub switches: Vec<String>,
     /// Names of hosts; rows refer to a host by its index.
     pub hosts: Vec<String>,
-    /// Buffer size of every switch (bytes).
+    /// Buffer size of every switch in bytes, in the order of `switches`.
     pub buffer_bytes: Vec<u64>,
     /// Simulated time at the end of the run (ns).
     pub end_ns: u64,
@@ -19,7 +19,7 @@ pub struct RunTotals {
     pub events: u64,
     /// Number of flows that started.
     pub flows: u64,
-    /// Number of flows that ended, finished or lossy.
+    /// Number of flows that ended, in the state finished or lossy.
     pub flows_finished: u64,
     /// Largest number of packets in the network at one time.
     pub peak_packets: u64,
@@ -34,7 +34,7 @@ pub struct RunTotals {
 /// sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NearestPause {
-    /// Index of the switch.
+    /// Index of the queue's switch in the list of switches.
     pub switch: u32,
     /// Arrival port of the queue.
     pub port: u16,
