@@ -28,7 +28,7 @@ choices! {
 pub struct ChipFacts {
     /// Size of a memory cell (bytes); 1 means that memory is allocated in bytes.
     pub cell_bytes: u32,
-    /// Number of separate parts of the memory. Each part stores the packets of some ingress ports.
+    /// Number of slices of the memory. Each slice stores the packets of some ingress ports.
     pub slices: u16,
     /// Memory that a packet needs beyond its bytes (bytes).
     pub packet_overhead: u32,
@@ -37,7 +37,7 @@ pub struct ChipFacts {
 }
 
 impl ChipFamily {
-    /// Known facts about the memory of the family.
+    /// Known facts about the memory of the chip family.
     #[must_use]
     pub const fn facts(self) -> ChipFacts {
         match self {

@@ -1,5 +1,5 @@
-//! Faults in the parameters of a registry entry, with their places. An entry reports faults in
-//! these types, and the reader of a file shows the faults at the right line.
+//! Faults in the parameters of a registry entry, with their places. The code of an entry returns
+//! faults, and the reader of the document shows each fault at its line.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct ParamPlace {
 }
 
 impl ParamPlace {
-    /// Creates a place that stands for a whole parameter.
+    /// Creates the place of a whole parameter.
     #[must_use]
     pub const fn new(param: &'static str) -> Self {
         Self { param, element: None, key: None, inner: None }

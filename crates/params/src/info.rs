@@ -179,7 +179,7 @@ impl ParamKind {
     }
 }
 
-/// Checks that `amount`, a value of this dimension, is at most the dimension's largest quantity.
+/// Checks that `amount`, a quantity of `dimension`, is at most the largest accepted quantity.
 fn not_beyond(dimension: Dimension, amount: u64, value: &ParamValue) -> Result<(), Misfit> {
     if amount <= dimension.largest() { Ok(()) } else { Err(Misfit::new(dimension.at_most(), value)) }
 }
@@ -279,7 +279,7 @@ impl ParamInfo {
     /// Checks that `value` has this parameter's kind and is in its domain.
     ///
     /// # Errors
-    /// Returns the expected value and the value that was found.
+    /// Returns the value that the parameter expects and the value that was found.
     pub fn check(&self, value: &ParamValue) -> Result<(), Misfit> {
         self.kind.check(value)
     }
@@ -339,7 +339,7 @@ impl ParamKind {
     /// Checks that `value` is of this kind and in its domain.
     ///
     /// # Errors
-    /// Returns the expected value and the value that was found.
+    /// Returns the value that this kind expects and the value that was found.
     pub fn check(self, value: &ParamValue) -> Result<(), Misfit> {
         match (self, value) {
             (Self::Ratio { .. } | Self::RatioAbove { .. } | Self::Measure { .. }, ParamValue::Ratio(x)) => {
@@ -388,7 +388,8 @@ impl ParamKind {
         if x.is_finite() && fits { Ok(()) } else { Err(Misfit::new(self.expected(), x)) }
     }
 
-    /// Checks a size, a time, a rate or a count. Any other value is of the wrong kind.
+    /// Checks a size, a time, a rate or a count. Refuses any other value as a value of the wrong
+    /// kind.
     fn check_amount(self, value: &ParamValue) -> Result<(), Misfit> {
         match (self, value) {
             (Self::Bytes { min } | Self::BytesPerPort { min }, ParamValue::Bytes(n)) if *n < min => {

@@ -1,4 +1,4 @@
-//! The parameters of one entry, completely set and checked.
+//! The parameters of one registry entry, completely set and checked.
 
 use crate::choice::Choice;
 use crate::info::{ParamInfo, Profile};

@@ -27,8 +27,8 @@ pub enum ThresholdRule {
     Static(u64),
 }
 
-/// Values for some queues that replace the policy's parameters;
-/// `None` means that the parameter applies.
+/// Values for some queues that replace the policy's parameters. If a field is `None`, the policy's
+/// parameter applies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BufferProfile {
     /// Numbers of the ports to which the profile applies; empty means all ports.
@@ -64,7 +64,7 @@ impl BufferProfile {
     /// Checks the values of the profile as far as possible without a switch.
     ///
     /// # Errors
-    /// Returns the expected value.
+    /// Returns the value that the invalid key of the profile should have.
     pub fn check(&self) -> Result<(), Misfit> {
         if let Some(ThresholdRule::Dynamic(alpha)) = self.threshold
             && !ALPHAS.contains(&alpha)

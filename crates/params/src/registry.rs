@@ -34,7 +34,8 @@ use std::sync::{PoisonError, RwLock};
 const LONGEST_NAME: usize = 40;
 
 /// Words that have another meaning where a name is expected.
-/// The words belong to the command line or a scenario's table, or mean "no congestion control".
+/// The reserved words belong to the command line or a scenario's table, or mean "no congestion
+/// control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Prefix of the names of result folders, which no entry's name may have.
 const RESERVED_PREFIX: &str = "seed-";
@@ -64,7 +65,7 @@ pub struct Card {
     pub summary: &'static str,
     /// Source of the entry: authors, venue, equation.
     pub source: &'static str,
-    /// Parameters of the entry.
+    /// Parameters that the entry declares.
     pub params: &'static [ParamInfo],
 }
 
