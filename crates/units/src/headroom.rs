@@ -99,8 +99,8 @@ pub struct PausedCable {
 pub struct HeadroomTerm {
     /// Purpose of the part of the headroom, in words.
     pub name: &'static str,
-    /// Formula of the part, with C for the rate of arrivals, F for the rate of frames,
-    /// m for the largest packet, and b for the largest packet back.
+    /// Formula of this part of the headroom, with C for the rate of arrivals, F for the rate of
+    /// frames, m for the largest packet, and b for the largest packet back.
     pub formula: &'static str,
     /// Memory that this part of the headroom needs (bytes).
     pub bytes: u64,
@@ -138,7 +138,7 @@ impl PausedCable {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
-        // Cumulative bytes on the wire at the end of each span. The differences between the
+        // Cumulative bytes on the wire at the end of each span of time. The differences between the
         // cumulative bytes add up without further rounding.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
@@ -150,7 +150,7 @@ impl PausedCable {
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
         // If the switch stores fewer bytes than the sender sent, the surplus belongs to no single
-        // part. So subtract the surplus from the longest part.
+        // part of the headroom. So subtract the surplus from the last parts first.
         let mut wire = wire;
         let mut surplus = on_wire.saturating_sub(rounded);
         for part in wire.iter_mut().rev() {

@@ -52,7 +52,7 @@ impl RandomStream {
 }
 
 /// Mixes 64 bits with SplitMix64's finalizer (Steele, Lea, Flood 2014), a bijection.
-/// Hashing flows to paths uses this function, too.
+/// The hash that assigns flows to paths uses this function, too.
 #[inline]
 #[must_use]
 pub const fn mix(mut z: u64) -> u64 {
