@@ -294,8 +294,8 @@ pub(crate) mod tests {
         assert_eq!(topology.all_ports(), ports.collect::<Vec<_>>());
     }
 
-    /// For every two racks: number of cables on a shortest path between their switches, and number
-    /// of shortest paths.
+    /// Returns, for every pair of racks, the number of cables on a shortest path between their
+    /// switches, and the number of shortest paths.
     pub(crate) fn distances_between_racks(topology: &Topology) -> Vec<(u32, u64)> {
         let (racks, ports) = (topology.rack_switches(), topology.all_ports());
         let mut pairs = Vec::new();

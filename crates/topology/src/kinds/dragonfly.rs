@@ -5,7 +5,7 @@ use crate::kinds::leaf_spine::MAX_LINKS;
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Registry entry of the Dragonfly.
+/// Registry entry of the topology Dragonfly.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "dragonfly",
     aliases: &[],
@@ -47,7 +47,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Builds the network. Host i is on router i / p. The ports of a router are its hosts, then the
+/// Builds the Dragonfly. Host i is on router i / p. The ports of a router are its hosts, then the
 /// routers of its group. Global cables follow group by group: global port k of a group belongs to
 /// router k / h, and leads to the group that is k mod (g − 1) + 1 groups further.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
@@ -90,7 +90,8 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
             links.extend((one + 1..a).map(other));
         }
     }
-    // A last incomplete turn around the groups would leave global ports without a partner.
+    // The cables connect each group with every other group equally often. Other global ports are
+    // unused.
     let others = groups - 1;
     let used = a * h / others * others;
     for group in 0..groups {
@@ -138,7 +139,8 @@ mod tests {
             for router in 0..topology.switches.len() as u32 {
                 assert_eq!(topology.ports_of(router).len() as u64, p + a + h - 1);
             }
-            // A local, a global and a local cable: the diameter is 3.
+            // The longest shortest path has a local, a global and a local cable, so the diameter is
+            // 3.
             let most = distances_between_racks(&topology).into_iter().map(|(hops, _)| hops).max();
             assert_eq!(most, Some(3));
         }
@@ -154,7 +156,7 @@ mod tests {
             }
         }
         let between: Vec<_> = cables.into_iter().filter(|((from, to), _)| from != to).collect();
-        // 5 groups of 8 global ports: 2 cables to each of 4 other groups.
+        // Each of the 5 groups has 8 global ports, that is 2 cables to each of the 4 other groups.
         assert_eq!(between.len(), 10);
         assert!(between.iter().all(|(_, count)| *count == 2), "{between:?}");
     }

@@ -4,7 +4,7 @@ use super::{DELAY, MAX_PORTS, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry of the dumbbell.
+/// Registry entry of the topology dumbbell.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "dumbbell",
     aliases: &[],

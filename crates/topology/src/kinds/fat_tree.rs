@@ -4,7 +4,7 @@ use super::{DELAY, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry of the fat tree.
+/// Registry entry of the topology fat tree.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "fat_tree",
     aliases: &[],

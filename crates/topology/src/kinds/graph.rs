@@ -7,7 +7,7 @@ use bufferlab_params::{
 };
 use std::collections::BTreeMap;
 
-/// Registry entry of the graph.
+/// Registry entry of the topology `graph`, a custom graph.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "graph",
     aliases: &[],

@@ -4,7 +4,7 @@ use super::{DELAY, NODES, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Registry entry of the leaf-spine fabric.
+/// Registry entry of the topology leaf-spine.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "leaf_spine",
     aliases: &[],
@@ -47,7 +47,7 @@ const PARAMS: &[ParamInfo] = &[
 /// A larger fabric would not fit a machine's memory, and is probably a typing error.
 pub(crate) const MAX_LINKS: u64 = 1 << 18;
 
-/// Builds the fabric. Host i is on leaf i / `hosts_per_leaf`.
+/// Builds the leaf-spine fabric. Host i is on leaf i / `hosts_per_leaf`.
 /// The ports of a leaf are its hosts, then the cables of spine 0, of spine 1 … The ports of a
 /// spine are the cables of leaf 0, of leaf 1 … The leaves are the first switches.
 fn build(params: &mut Params) -> Result<Topology, Faults> {

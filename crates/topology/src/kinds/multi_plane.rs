@@ -6,7 +6,7 @@ use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params};
 use bufferlab_units::BitRate;
 
-/// Registry entry of the multi-plane fabric.
+/// Registry entry of the topology multi-plane.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "multi_plane",
     aliases: &[],
@@ -51,8 +51,9 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Builds the planes. Host i has a cable without delay to its card, which is switch i. The ports of
-/// a card are its host, then the planes in order. The leaves of all planes follow, then the spines.
+/// Builds the leaf-spine planes. Host i has a cable without delay to its card, which is switch i.
+/// The ports of a card are its host, then the planes in order. The leaves of all planes follow,
+/// then the spines.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (planes, leaves) = (params.small_count("planes"), params.small_count("leaves"));
     let (per_leaf, spines) = (params.small_count("hosts_per_leaf"), params.small_count("spines"));

@@ -6,7 +6,7 @@ use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
-/// Registry entry of the rail-optimised fabric.
+/// Registry entry of the topology rail-optimised fabric.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "rail",
     aliases: &[],
@@ -64,8 +64,8 @@ pub(super) const FABRIC_DELAY: ParamInfo = ParamInfo::computed(
 /// Rate and propagation delay of a cable.
 pub(super) type Cable = (BitRate, Time);
 
-/// Leaves of rails, and spines. Leaf `number` of a rail has the cards of servers `number` ·
-/// `servers_per_leaf` and following.
+/// Leaf and spine switches of the rails. Leaf `number` of a rail has the cards of server `number` ·
+/// `servers_per_leaf` and of the next servers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rails {
     pub(super) servers: u32,
@@ -78,7 +78,7 @@ pub(super) struct Rails {
 }
 
 impl Rails {
-    /// Reads the parameters that the kinds with rails share.
+    /// Reads the parameters that all topologies with rails have.
     pub(super) fn read(params: &mut Params, rails: u32) -> Result<Self, Faults> {
         let servers = params.small_count("servers");
         if !params.has("servers_per_leaf") {
@@ -143,7 +143,7 @@ impl Rails {
     }
 }
 
-/// Builds the fabric. Host i is GPU i mod `rails` of server i / `rails`.
+/// Builds the rail-optimised fabric. Host i is GPU i mod `rails` of server i / `rails`.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let count = params.small_count("rails");
     let rails = Rails::read(params, count)?;
@@ -179,7 +179,7 @@ mod tests {
                 ("delay", Delay(Time::from_us(1))),
             ],
         );
-        // 8 rails of 2 leaves: 128 access cables, and 16 · 4 cables of the fabric.
+        // The fabric has 8 rails of 2 leaves, 128 access cables, and 16 · 4 cables to spines.
         assert_sound(&topology, 128, 16 + 4, 128 + 64);
         for leaf in 0..16 {
             assert_eq!(topology.ports_of(leaf).len(), 8 + 4);

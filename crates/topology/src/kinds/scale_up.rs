@@ -5,7 +5,7 @@ use super::{DELAY, MAX_NODES, NODES, RATE};
 use crate::{LinkSpec, Node, RouteSpec, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry of servers with a scale-up network.
+/// Registry entry of the topology of servers with a scale-up network.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "scale_up",
     aliases: &[],
@@ -65,10 +65,11 @@ const PARAMS: &[ParamInfo] = &[
     FABRIC_DELAY,
 ];
 
-/// Largest number of entries in the routing tables of all servers. Each of them takes 4 bytes.
+/// Largest number of entries in the routing tables of all servers. Each entry takes 4 bytes.
 pub(crate) const MAX_ROUTES: u64 = 1 << 27;
 
-/// Builds the network. Host i is GPU i mod G of server i / G. The scale-up switches are the first
+/// Builds the servers and rails. Host i is GPU i mod G of server i / G. The scale-up switches are
+/// the first
 /// switches. The ports of a scale-up switch are its GPUs, then its cards.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let gpus = params.small_count("gpus_per_server");

@@ -4,7 +4,7 @@ use super::{DELAY, MAX_PORTS, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry of the single switch.
+/// Registry entry of the topology single switch.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "single_switch",
     aliases: &[],
@@ -29,7 +29,7 @@ const PARAMS: &[ParamInfo] = &[
     ParamInfo::required("delay", ParamKind::DELAY, DELAY, "Propagation delay of every link, one way."),
 ];
 
-/// Builds the star; host i is on port i.
+/// Builds the network of a single switch; host i is on port i.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (hosts, rate, delay) = (params.small_count("hosts"), params.rate("rate"), params.time("delay"));
     let uplink_rate = params.given_rate("uplink_rate").unwrap_or(rate);
