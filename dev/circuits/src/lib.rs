@@ -5,7 +5,7 @@
 //! policy and writes a line for every operation: the circuit's inputs, then the policy's state and
 //! answer. [`Recorded`] is itself a registered policy. So one code path records golden vectors,
 //! random scripts and simulated runs ([`source`]). No second model exists: every expected value is
-//! an answer of the policy or a view of the ledger.
+//! a decision of the policy or a number of the ledger.
 //!
 //! A sheet is a text file. Every line has hexadecimal numbers separated by blanks.
 //! The first number is the kind of line:
@@ -13,9 +13,18 @@
 //! | line | numbers |
 //! |---|---|
 //! | 0, a new switch | ports, queues per port, capacity, then the configuration of the scheme ([`Scheme::configuration`]) |
-//! | 1, an arrival | port, priority, size, tags; bytes of queue, port and pool before it; threshold of the queue ([`NO_LIMIT`] if none); answer: 0 stored, 1 buffer full, 2 over a limit, 3 stored after another packet was evicted; then fields of the scheme: `abm` the threshold by the nearest power of two, `losspass` the tail of the large queue (whether it exists, its size, whether it is small), then the probes of [`Scheme`] |
-//! | 2, a departure | port, priority, size, 0; bytes of queue, port and pool after it; then fields of the scheme |
+//! | 1, an arrival | port, priority, size, tags; bytes of queue, port and pool before the arrival; threshold of the queue ([`NO_LIMIT`] if none); number of the decision; then fields of the scheme |
+//! | 2, a departure | port, priority, size, 0; bytes of queue, port and pool after the departure; then fields of the scheme |
 //! | 3, a control event | `abm`: port, priority, gamma and n (Q32.32) of a queue from now on; `plasticine-pisa`: a pass of the SYNC packets |
+//!
+//! The number of the decision is 0 if the packet was stored, 1 if the buffer was full, and 2 if the
+//! packet exceeded a limit. The number is 3 if the packet was stored after another packet was
+//! evicted.
+//!
+//! The first field of `abm` is the threshold with the factor rounded to a power of two. The first
+//! fields of `losspass` describe the tail of the large queue: whether it has a packet, the packet's
+//! size, and whether the packet is small. The other fields of a scheme are the probes of
+//! [`Scheme`].
 
 mod recorder;
 mod scheme;

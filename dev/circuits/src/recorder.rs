@@ -154,8 +154,8 @@ impl Recorded {
         wanted.iter().map(|name| value(name) as u64).collect()
     }
 
-    /// ABM: writes the current gamma and n of every queue.
-    /// Fixed-point numbers below 2²¹ are exact as floats.
+    /// Writes the current gamma and n of every queue under ABM. Fixed-point numbers below 2²¹ are
+    /// exact as floats.
     fn write_weights(&mut self, buffer: &Buffer) {
         if !self.scheme.is_abm() || self.number.is_none() {
             return;
@@ -175,7 +175,7 @@ impl Recorded {
         }
     }
 
-    /// Begins the line of an arrival with the fields that are known before the answer.
+    /// Begins the line of an arrival with the fields that are known before the policy's answer.
     fn open_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
         let (port, priority) = (u64::from(arrival.port), u64::from(arrival.priority));
         let threshold = self.inner.threshold(arrival.queue, arrival.header.tags, buffer);
@@ -213,7 +213,7 @@ impl Recorded {
         }
     }
 
-    /// LossPass: the queue of `port` that supplies the victims.
+    /// Queue of `port` from which LossPass evicts packets.
     fn large_queue(&self, port: u16, buffer: &Buffer) -> QueueId {
         buffer.queue_of(port, self.large_priority)
     }

@@ -18,7 +18,7 @@ const WIDTH: u32 = 26;
 /// Value of `factor_steps` for factors that a shift can apply.
 const POWERS_OF_TWO: &str = "powers-of-two";
 
-/// Reason why the circuit cannot be compared on a switch.
+/// Reason why the circuit cannot be compared with its policy on a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit(pub String);
 
@@ -59,7 +59,7 @@ impl Scheme {
         matches!(self, Self::Abm | Self::AbmShift)
     }
 
-    /// Policy parameters that the scheme sets. These parameters override other values.
+    /// Policy parameters that the scheme sets. These parameters override the given values.
     #[must_use]
     pub fn parameters(self) -> Vec<(String, ParamValue)> {
         match self {
@@ -90,15 +90,15 @@ impl Scheme {
     ///
     /// * `dt`: exponent of alpha by priority (two's complement);
     /// * `abm`, `abm-shift`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
-    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags:
-    ///   1 literal DEC, 2 any drop ends absorption, 4 keep the count of drops;
+    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 for the literal DEC, 2 if
+    ///   any drop ends absorption, 4 to keep the count of drops;
     /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l;
     ///   flags: 1 for a hard reserve, 2 for classes by tag, 4 for the printed line 4,
     ///   8 for ports with classes; priority of small flows; priority of large flows;
-    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags:
-    ///   1 for the length met on arrival, 2 for zero when empty; length limits of congested
-    ///   and of active queues; first priority of the low group; shift table by priority,
-    ///   number of congested queues and number of active queues (two's complement).
+    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags: 1 for the
+    ///   length that a packet found on arrival, 2 for zero when the queue is empty; length limits
+    ///   of congested and of active queues; first priority of the low group; shift table by
+    ///   priority, number of congested queues and number of active queues (two's complement).
     ///
     /// # Errors
     /// If the circuit does not support a parameter or the shape of the switch.

@@ -63,7 +63,7 @@ impl Sheet {
         Self { most_arrivals: arrivals, most_switches: switches, ..self }
     }
 
-    /// Begins the part of another switch and returns the switch's number, from 0.
+    /// Begins the lines of another switch on the sheet and returns the switch's number, from 0.
     /// Returns `None` if the sheet has enough switches.
     pub(crate) fn open_switch(&mut self, fields: &[u64]) -> Option<u64> {
         if self.tally.switches == self.most_switches {

@@ -18,11 +18,12 @@ const SCRIPT_LENGTH: usize = 20_000;
 /// Result of replaying golden vectors of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// Number of cases that were replayed to the end.
+    /// Number of vector cases that were replayed to the end.
     pub whole: u64,
-    /// Cases that stopped early because rounding alpha changes an expected answer, with the reason.
+    /// Vector cases that stopped early because rounding alpha changes an expected answer, with the
+    /// reason.
     pub cut: Vec<String>,
-    /// Cases that the circuit does not support, with the reason.
+    /// Vector cases that the circuit does not support, with the reason.
     pub unfit: Vec<String>,
 }
 
@@ -60,7 +61,7 @@ pub fn vectors(scheme: Scheme, file: &Path, sheet: &SharedSheet) -> Result<Playe
 /// Replays random scripts from `seed` on, until the sheet has `operations` operations.
 ///
 /// # Errors
-/// If a policy does not fit its switch, or a device gives an impossible answer.
+/// If a policy does not fit its switch, or the switch gives an impossible answer.
 pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -> Result<(), String> {
     let name = Recorded::register(scheme, sheet);
     for seed in seed.. {
@@ -91,7 +92,7 @@ fn power(exponent: u64) -> f64 {
     2_f64.powi(exponent as i32 - 6)
 }
 
-/// Draws policy parameters that exercise every part of the circuit.
+/// Draws policy parameters at random that exercise every part of the circuit.
 fn random_parameters(
     scheme: Scheme,
     script: &Script,
