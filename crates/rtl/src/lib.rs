@@ -41,8 +41,8 @@ pub struct Circuit {
     pub top: String,
     /// Description of the circuit in a few words.
     pub about: String,
-    /// The registered policy that the circuit implements.
-    /// `None` if the circuit is only a part, or is measured only for comparison.
+    /// The registered policy that the circuit implements. `None` if the circuit is only a part of
+    /// another circuit, or is measured only for comparison.
     pub policy: Option<String>,
     /// The name that `bufferlab-circuits` uses for the policy.
     /// `None` if the circuit is measured only for comparison with other circuits.
@@ -145,8 +145,8 @@ pub struct CircuitDepth {
     pub gates_area: u64,
     /// Longest path (gates) of the mapping that optimises area.
     pub depth_area: u64,
-    /// Number of gates of the mapping that optimises delay; `None` if the table has no such
-    /// mapping.
+    /// Number of gates of the mapping that optimises delay; `None` if the table has no mapping that
+    /// optimises delay.
     pub gates_delay: Option<u64>,
     /// Longest path (gates) of the mapping that optimises delay.
     pub depth_delay: Option<u64>,
@@ -200,7 +200,8 @@ pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
 }
 
 /// Returns the circuits of a policy.
-/// A policy may have an exact and an approximate circuit, or circuits for a part and for the whole.
+/// A policy may have an exact and an approximate circuit, or circuits for a part and for the whole
+/// policy.
 ///
 /// # Errors
 /// Returns the errors of [`circuits()`].
@@ -319,8 +320,8 @@ pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
     text
 }
 
-/// Columns of [`HEADS`] in the Markdown table: without the packet rate, which is a fixed part of
-/// the clock, and without the mapping by area.
+/// Columns of [`HEADS`] in the Markdown table. The table omits the packet rate, a fixed fraction of
+/// the clock frequency, and the mapping that optimises area.
 const COLUMNS_OF_PAGE: [usize; 8] = [0, 1, 2, 3, 4, 5, 9, 10];
 
 /// Formats the cost of circuits as a Markdown table: the smallest and largest size of each circuit.
