@@ -1,4 +1,4 @@
-//! Answers to engineering questions, each answer with its derivation.
+//! Calculators that answer engineering questions, each answer with its derivation.
 //!
 //! Each file in `calculators/` defines one calculator with an entry of [`CALCULATORS`]: the name,
 //! the parameters as data, and the function that computes a [`Derivation`] from values of the

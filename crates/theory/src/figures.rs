@@ -1,7 +1,7 @@
 //! Analytical figures of the papers, which this module computes again.
 //!
-//! If a paper does not state a figure's parameters, [`Figure::note`] names the parameters used
-//! here. Steady states use closed forms. Transients use the [fluid model](crate::fluid).
+//! If a paper does not state a figure's parameters, [`Figure::note`] names the parameters of the
+//! computed figure. Steady states use closed forms. Transients use the [fluid model](crate::fluid).
 
 mod bursts;
 mod courses;
@@ -48,8 +48,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// Value of y at x, by linear interpolation. Outside the range of x:
-    /// the y of the nearest point. `None` if the line has no points.
+    /// Value of y at x, by linear interpolation. Outside the range of x, the value is the y of the
+    /// nearest point. `None` if the line has no points.
     #[must_use]
     pub fn at(&self, x: f64) -> Option<f64> {
         let after = self.points.partition_point(|point| point.0 <= x);
@@ -93,7 +93,7 @@ impl Entry {
     /// Computes the panels of the figure.
     ///
     /// # Errors
-    /// A defect of this crate: the parameters of figures are in their domains.
+    /// Only if this crate has a defect, because the parameters of figures are in their domains.
     pub fn panels(&self) -> Result<Vec<Figure>, FluidError> {
         (self.build)()
     }

@@ -1,17 +1,17 @@
-//! Every closed form of the papers, in its corrected form. If the printed form differs, a second
-//! function has the printed form.
+//! Closed forms of the papers. If a printed form is wrong, a function has the corrected form, and a
+//! second function has the printed form.
 //!
-//! A function is named after its result. Its documentation names the paper and the equation. If the
-//! printed equation is wrong or not tight, the documentation also names the erratum (`E-ABM-1`). A
-//! function with `printed` in its name is the equation as printed. The printed equation serves only
-//! for comparison with the paper, never for a decision.
+//! A function is named after its result. The function's documentation names the paper and the
+//! equation. If the printed equation is wrong or not tight, the documentation also names the
+//! erratum (`E-ABM-1`). A function with `printed` in its name computes the equation as printed. The
+//! printed equation serves only for comparison with the paper, never for a decision.
 //!
 //! **Units.** Each form has one unit of size and one unit of rate. A time is a size divided by a
-//! rate.
-//! With sizes in bytes and rates in bytes per second, times are in seconds. Times are also in
-//! seconds with sizes in units of port rate × second and rates in multiples of the port rate. If
-//! a form needs physical units, the names of its inputs include them: `buffer_bytes`, `rate_bps`,
-//! `delay_seconds`. `alpha`, `omega` and `gamma` (normalised drain rate) are plain numbers.
+//! rate. With sizes in bytes and rates in bytes per second, times are in seconds. Times are also in
+//! seconds with sizes in units of port rate × second and rates in multiples of the port rate. If a
+//! form needs physical units, the names of its inputs include the units: `buffer_bytes`,
+//! `rate_bps`, `delay_seconds`. `alpha`, `omega` and `gamma` (normalised drain rate) are plain
+//! numbers.
 //!
 //! **Model.** The model is fluid: arrivals and departures are rates, packets are infinitely small,
 //! and every congested queue has enough arrivals to stay at its threshold. The queues of a packet

@@ -94,7 +94,7 @@ struct Solution {
     buffer_bytes: f64,
     /// Bytes of the burst from all senders together.
     burst_bytes: f64,
-    /// Bytes of the burst in the buffer when its last byte arrives.
+    /// Bytes of the burst in the buffer when the last byte of the burst arrives.
     stored_bytes: f64,
     /// Derivation of the burst that the given buffer absorbs.
     derivation: Derivation,
@@ -196,7 +196,8 @@ fn one(incast: &Incast, policy: Policy, given: Given) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// All policies side by side; a policy without an answer is listed with the reason.
+/// Derivation with a table of all policies. A policy without an answer is in the table with the
+/// reason.
 fn all(incast: &Incast, given: Given) -> Domain<Derivation> {
     let mut derivation = Derivation::new(title(incast, given));
     let numbers = format!("{} * {}", incast.fan_in, rate(incast.sender_rate_bps));
@@ -251,8 +252,8 @@ mod tests {
         ]))
     }
 
-    /// Seven eighths of the burst are still in the buffer at its end. Under Dynamic Thresholds a
-    /// lone queue gets alpha / (1 + alpha) of the buffer.
+    /// Seven eighths of the burst are still in the buffer at the burst's end. Under Dynamic
+    /// Thresholds a lone queue gets alpha / (1 + alpha) of the buffer.
     #[test]
     fn a_burst_that_is_alone_needs_twice_its_queue_under_dt_with_alpha_1() -> Result<(), CalculatorError> {
         let mut values = vec![("burst", ParamValue::Bytes(800_000)), ("fan_in", ParamValue::Count(8))];

@@ -147,8 +147,8 @@ pub(super) struct Tolerance {
 /// Burst tolerance of one policy, with its derivation.
 ///
 /// # Errors
-/// A number of the state is out of range ([`BurstState::check`]). For `tdt` and `edt`, congested
-/// queues on the burst's port, because these policies limit ports.
+/// If a number of the state is out of range ([`BurstState::check`]). For `tdt` and `edt`, also if
+/// the burst's port has congested queues, because these policies limit ports.
 pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     state.check()?;
     let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.word()));
@@ -160,7 +160,7 @@ pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tole
     derivation.step("in port time", "B / b", numbers, seconds(filled), "");
     let numbers = format!("{} / {port}", rate(state.burst.rate_bps));
     derivation.step("arrival r", "rate / b", numbers, format!("{} b", number(ratio)), "");
-    // LossPass sends small flows first, so other queues of the burst's port take none of its rate.
+    // LossPass sends small flows first, so the burst's queue gets the whole rate of its port.
     let gamma = if policy == Policy::LossPass { 1.0 } else { state.burst.gamma };
     let (lossless_seconds, held_before_bytes) = match policy {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,
@@ -189,11 +189,11 @@ pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tole
     Ok(Tolerance { lossless_seconds, arrived_bytes, stored_bytes, held_before_bytes, derivation })
 }
 
-/// A table that compares all policies. A policy without an answer for this state is in the table
-/// with the reason.
+/// A table that compares the burst tolerance of all policies. A policy without an answer for this
+/// state is in the table with the reason.
 ///
 /// # Errors
-/// A state out of range ([`BurstState::check`]).
+/// If a number of the state is out of range ([`BurstState::check`]).
 fn comparison(state: &BurstState) -> Domain<Derivation> {
     state.check()?;
     let queues = state.congested_queues();

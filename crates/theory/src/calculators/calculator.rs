@@ -36,8 +36,8 @@ impl CalculatorInfo {
     /// The answer for the values `given`. The other parameters have their defaults.
     ///
     /// # Errors
-    /// An unknown parameter, a value of the wrong kind or outside its domain, a missing value, a
-    /// broken [`Rule`], or an input for which the theory has no answer.
+    /// If a parameter is unknown, or if a value is missing, of the wrong kind or outside its
+    /// domain. Also if the values break a [`Rule`], or if the theory has no answer for an input.
     pub fn calculate(&self, given: &[(String, ParamValue)]) -> Result<Derivation, CalculatorError> {
         Ok((self.run)(&self.resolve(given)?)?)
     }

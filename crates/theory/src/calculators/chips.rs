@@ -52,7 +52,7 @@ impl Published {
         }
     }
 
-    /// Cells of the table: the whole memory, and all ports together.
+    /// Table cells with the size of the whole memory and the rate of all ports together.
     fn whole(self) -> [String; 2] {
         match self {
             Self::PerGbps(_) => ["-", "-"].map(str::to_owned),

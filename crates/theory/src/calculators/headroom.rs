@@ -159,7 +159,8 @@ fn as_parameter(error: DomainError) -> DomainError {
 /// Values of the parameters of the headroom calculator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Headroom {
-    /// The port in SONiC's terms. The other formulas also use its speed, cable, MTU and cell size.
+    /// The port as SONiC describes it. All other formulas use the port's speed, cable, MTU and cell
+    /// size.
     port: PortInputs,
     /// Delays of the two ends of the cable, for speeds that IEEE 802.1Qbb does not tabulate.
     delays: Option<EndDelays>,
@@ -181,7 +182,7 @@ const MOST_METRES: f64 = 1e9;
 /// The headroom of the cable according to each formula.
 ///
 /// # Errors
-/// An input out of range, named as in the closed forms.
+/// If an input is out of range. The error names the input as the closed forms do.
 fn headroom(asked: &Headroom) -> Domain<Derivation> {
     let port = asked.port;
     let (link, packets) = link_and_packets(port)?;
@@ -293,8 +294,8 @@ fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Der
     (needed.bytes() as f64, in_cells.bytes() as f64)
 }
 
-/// The headroom by the standard's terms, and by a variant in which the packet that triggers the
-/// pause also needs headroom.
+/// The headroom by the terms of IEEE 802.1Qbb, and by a variant in which the packet that triggers
+/// the pause also needs headroom.
 fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(&'static str, f64, u32); 2]> {
     let total = ieee_bytes(link, delays)?;
     let numbers = format!(
@@ -312,7 +313,7 @@ fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(
     Ok([("IEEE 802.1Qbb", total, 2), ("IEEE, with the trigger", with_trigger, 3)])
 }
 
-/// The link of the port in the formulas' terms, and the memory that the port's packets occupy.
+/// Converts the port to the link of the formulas, and to the memory that the port's packets occupy.
 fn link_and_packets(port: PortInputs) -> Domain<(Link, PacketMemory)> {
     positive("rate", port.speed_mbps)?;
     let cable_metres = not_negative("cable_metres", port.cable_metres)?;
@@ -327,7 +328,7 @@ fn link_and_packets(port: PortInputs) -> Domain<(Link, PacketMemory)> {
     Ok((link, PacketMemory { smallest, largest, uncharged: 0, overhead: 0, cell }))
 }
 
-/// The formulas that depend only on rate, cable and MTU.
+/// Headroom by the formulas that depend only on rate, cable and MTU.
 fn rules_of_thumb(link: Link, derivation: &mut Derivation) -> Domain<[(&'static str, f64); 3]> {
     let (frames, wire) = (format!("2 * {}", bytes(link.mtu_bytes)), bytes(link.round_trip_bytes()));
     let per_cable = 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9;

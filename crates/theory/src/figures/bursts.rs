@@ -72,7 +72,7 @@ fn burst(scheme: Scheme, old: Old, n: usize, rate: f64, measure: Measure) -> Res
         fluid = fluid.with(Source { queue, rate: 2.0 * LINE, start: 0.0, end })?;
     }
     fluid = fluid.with(Source { queue: new, rate: rate * LINE, start: 0.0, end })?;
-    // The whole buffer is full before the end of the run.
+    // The run ends after twice the time in which the burst alone would fill the buffer.
     let run = fluid.run_to_first_refusal(new, 2.0 * BUFFER / ((rate - 1.0) * LINE))?;
     let first = run.first_refusal(new).unwrap_or_else(|| panic!("a burst of {rate} line rates never drops"));
     Ok(if measure == Measure::Arrived { first.arrived } else { first.stored } / 1e3)

@@ -126,8 +126,8 @@ pub(super) fn plasticine_5() -> Result<Vec<Figure>, FluidError> {
     ])
 }
 
-/// Panels of Plasticine Fig. 6 by Eq. 3: weights over the number of queues of the priority,
-/// times the part of the port's rate. Claims PLA-F6a-1 to PLA-F6c-1.
+/// Panels of Plasticine Fig. 6 by Eq. 3: the weight is divided by the number of queues of the
+/// priority, and multiplied by the queue's share of the port's rate. Claims PLA-F6a-1 to PLA-F6c-1.
 pub(super) fn plasticine_6() -> Result<Vec<Figure>, FluidError> {
     let mut lines = burst(5, LOW / 25.0, 0.2, 1)?;
     for (line, name) in lines.iter_mut().zip(["burst, Eq. 3", "its threshold, Eq. 3"]) {

@@ -3,7 +3,7 @@
 use super::rates::{Limit, Rates, Tank};
 use super::trajectory::PortState;
 
-/// The state at an instant, with the rates that apply from this instant on.
+/// The state of the fluid switch at an instant, with the rates that apply from this instant on.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) now: f64,
@@ -22,12 +22,12 @@ pub(super) type Changes = Vec<(usize, Limit)>;
 /// A threshold law with counters, measurements or timers. All counters change linearly between
 /// events.
 pub(super) trait Control {
-    /// Applies changes that are due at this instant.
+    /// Applies changes of the limits that are due at this instant.
     /// The integrator repeats the call with new rates until the method returns `false`.
     fn settle(&mut self, view: &View<'_>, changes: &mut Changes) -> bool;
 
-    /// Time from now until [`Self::settle`] may have a change to make.
-    /// Infinite if the present rates never lead to a change.
+    /// Time from now until [`Self::settle`] may have a change to make. Infinite if the present
+    /// rates never lead to a change.
     fn until_next(&self, view: &View<'_>) -> f64;
 
     /// Advances the counters of the law by `time` at the present rates. The integrator calls this

@@ -150,7 +150,8 @@ impl<'a> State<'a> {
     fn step(&mut self, end: f64) {
         let model = self.model;
         let small = 1e-12 * model.pool;
-        // All modes that are due change before the rates are computed.
+        // The pool and its queues first change between admission and refusal, then rates are
+        // computed.
         let free = self.free();
         self.switch_modes(free, small);
         let arriving: Vec<f64> = model
@@ -213,8 +214,8 @@ impl<'a> State<'a> {
         growth
     }
 
-    /// Time until a source starts or ends, a queue becomes empty,
-    /// or the pool becomes full or stops being full. The time ends at most at `end`.
+    /// Time until a source starts or ends, a queue becomes empty, or the pool becomes full or stops
+    /// being full. The result is at most the time until `end`.
     fn time_to_linear_event(&self, end: f64, free: f64, growth: &[f64]) -> f64 {
         let model = self.model;
         let total: f64 = growth.iter().sum();
@@ -285,7 +286,7 @@ impl Gap {
 
     fn at(&self, time: f64) -> f64 {
         // Close to 0 the constant and the exponential nearly cancel. The function expm1 computes
-        // their difference without loss of digits.
+        // the difference of the two without loss of digits.
         self.constant
             + self.decaying
             + self.slope * time
@@ -356,7 +357,7 @@ impl ReverieRun {
     /// Length of `queue` at the time `time`.
     ///
     /// # Panics
-    /// If there is no such queue.
+    /// If the queue does not exist.
     #[must_use]
     pub fn length(&self, queue: usize, time: f64) -> f64 {
         match self.segment(time) {
@@ -371,7 +372,7 @@ impl ReverieRun {
     /// Filtered length of `queue` at the time `time`, exact between events.
     ///
     /// # Panics
-    /// If there is no such queue.
+    /// If the queue does not exist.
     #[must_use]
     pub fn filtered(&self, queue: usize, time: f64) -> f64 {
         match self.segment(time) {
@@ -388,7 +389,7 @@ impl ReverieRun {
     /// Average length of `queue` between the times `from` and `to` of the run.
     ///
     /// # Panics
-    /// If there is no such queue.
+    /// If the queue does not exist.
     #[must_use]
     pub fn average_length(&self, queue: usize, from: f64, to: f64) -> f64 {
         let mut area = 0.0;

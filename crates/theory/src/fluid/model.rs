@@ -133,7 +133,7 @@ impl Shape {
     /// Number of the queue of `priority` on `port`. Queues are numbered port by port.
     ///
     /// # Errors
-    /// If there is no such queue.
+    /// If the queue does not exist.
     pub fn queue(&self, port: usize, priority: usize) -> Result<usize, FluidError> {
         checked("the port", port as f64, port < self.ports(), "a number below that of the ports")?;
         let known = priority < self.queues_per_port;

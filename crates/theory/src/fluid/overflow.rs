@@ -64,7 +64,7 @@ impl Tank {
                 break;
             }
         }
-        // The choice of the share makes the growth zero, apart from rounding.
+        // The chosen share of arrivals makes the growth zero, apart from rounding.
         rates.total = 0.0;
     }
 

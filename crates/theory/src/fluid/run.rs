@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Determines the position of a group after the jump of its limit.
+    /// Determines the position of a group relative to its limit after the limit jumped.
     fn place(&mut self, group: usize) {
         let gap = self.limits[group] - self.tank.group_length(group);
         self.tank.groups[group].place = if gap > self.small_length {
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         };
     }
 
-    /// Computes the rates and lets the law react, until the law changes no limit.
+    /// Computes the rates and lets the law react, until the law changes no more limits.
     fn settle(&mut self, patience: usize) -> Result<(), FluidError> {
         let mut rounds = 0;
         loop {
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
     fn note_refusals(&mut self) {
         for queue in 0..self.tank.queues() {
             let (arriving, accepted) = (self.tank.arriving[queue], self.rates.accepted[queue]);
-            // A refusal smaller than the rounding error is not a refusal.
+            // A refusal smaller than the rounding error does not count as a refusal.
             if self.trajectory.first_refusals[queue].is_none() && arriving - accepted > 1e-9 * arriving {
                 let (arrived, stored) = (self.trajectory.arrived[queue], self.tank.lengths[queue]);
                 self.trajectory.first_refusals[queue] = Some(Refusal { time: self.now, arrived, stored });
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         step.max(0.0)
     }
 
-    /// Advances the state by the span `time`, to the time `then`.
+    /// Advances the state of the run by the span `time`, to the time `then`.
     fn advance(&mut self, time: f64, then: f64) {
         let mut control = std::mem::replace(&mut self.control, Box::new(Constant));
         control.advance(time, &self.view());

@@ -7,7 +7,7 @@ use super::rates::Tank;
 use super::run::{Run, SMALL_LENGTH};
 use super::trajectory::Trajectory;
 
-/// Default limit of events. A busy run of 64 queues over 100 ms needs about ten thousand.
+/// Default limit of events. A busy run of 64 queues over 100 ms needs about ten thousand events.
 const EVENTS: usize = 5_000_000;
 
 /// A switch, a law and traffic, ready to run.
@@ -68,8 +68,8 @@ impl Fluid {
         Ok(self)
     }
 
-    /// Keeps only the first and the last breakpoint, to save memory.
-    /// First refusals and sums are not affected.
+    /// Keeps only the first and the last breakpoint of a run, to save memory. First refusals and
+    /// sums of the run are not affected.
     #[must_use]
     pub fn without_record(mut self) -> Self {
         self.record = false;

@@ -90,20 +90,21 @@ impl Trajectory {
         self.events
     }
 
-    /// Length of `queue` at the time `time`. Before the start of the run: the first length. After
-    /// the end: the last length.
+    /// Length of `queue` at the time `time`. Before the start of the run, the result is the first
+    /// length. After the end of the run, the result is the last length.
     ///
     /// # Panics
-    /// If there is no such queue.
+    /// If the queue does not exist.
     #[must_use]
     pub fn length(&self, queue: usize, time: f64) -> f64 {
         self.interpolate(time, |at| at.lengths[queue])
     }
 
-    /// Limit of `queue` at the time `time`. If the limit jumps at `time`: the new limit.
+    /// Limit of `queue` at the time `time`. If the limit jumps at `time`, the result is the new
+    /// limit.
     ///
     /// # Panics
-    /// If there is no such queue.
+    /// If the queue does not exist.
     #[must_use]
     pub fn limit(&self, queue: usize, time: f64) -> f64 {
         self.interpolate(time, |at| at.limits[queue])
@@ -112,7 +113,7 @@ impl Trajectory {
     /// Amount refused to `queue` until the time `time`.
     ///
     /// # Panics
-    /// If there is no such queue.
+    /// If the queue does not exist.
     #[must_use]
     pub fn refused(&self, queue: usize, time: f64) -> f64 {
         self.interpolate(time, |at| at.refused[queue])
@@ -121,7 +122,7 @@ impl Trajectory {
     /// State of `port` at the time `time`.
     ///
     /// # Panics
-    /// If there is no such port.
+    /// If the port does not exist.
     #[must_use]
     pub fn state(&self, port: usize, time: f64) -> PortState {
         self.breakpoints[self.not_after(time)].states[port]

@@ -16,7 +16,7 @@ pub use super::transient::{case_1_limit, case_1_limit_printed, t1_case_1, t1_cas
 /// The value 0 counts as 1, because a queue that receives a packet is about to become congested.
 ///
 /// # Errors
-/// `alpha` not positive, `gamma` not in (0, 1].
+/// If `alpha` is not positive, or `gamma` is not in (0, 1].
 pub fn omega(alpha: f64, congested: u32, gamma: f64) -> Domain<f64> {
     Ok(positive("alpha", alpha)? * share("gamma", gamma)? / f64::from(congested.max(1)))
 }
@@ -57,7 +57,8 @@ fn priority(alphas: &[f64], index: usize) -> Domain<f64> {
 /// `alphas` has the priorities that use the buffer, and `index` is the index of `p` in `alphas`.
 ///
 /// # Errors
-/// `buffer` or a factor not positive, `gamma_min` not in (0, 1], `index` out of range.
+/// If `buffer` or a factor is not positive, `gamma_min` is not in (0, 1], or `index` is out of
+/// range.
 pub fn guarantee(buffer: f64, alphas: &[f64], index: usize, gamma_min: f64) -> Domain<f64> {
     let alpha = priority(alphas, index)? * share("gamma_min", gamma_min)?;
     let others = alphas.iter().sum::<f64>() - alphas[index];
@@ -74,11 +75,11 @@ pub fn guarantee_printed(buffer: f64, alphas: &[f64], index: usize) -> Domain<f6
 }
 
 /// Greatest occupancy of all queues of a priority together (Theorem 2; size):
-/// `B·a_p / (1 + a_p)`. (The printed proof uses the opposite of Lemma 1, E-ABM-2.
-/// The bound is valid because x/(1+x+c) rises with x ≤ a_p.)
+/// `B·a_p / (1 + a_p)`. (The printed proof uses the opposite of Lemma 1, E-ABM-2. The bound is
+/// valid because x/(1+x+c) rises with x, and x ≤ a_p.)
 ///
 /// # Errors
-/// `buffer` or `alpha` not positive.
+/// If `buffer` or `alpha` is not positive.
 pub fn maximum(buffer: f64, alpha: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * positive("alpha", alpha)? / (1.0 + alpha))
 }
@@ -92,7 +93,7 @@ pub fn maximum(buffer: f64, alpha: f64) -> Domain<f64> {
 /// and the reduction of the bound are k times smaller. In this case use `congested` = 1.)
 ///
 /// # Errors
-/// `buffer`, `rate` or a factor not positive, `index` out of range, `congested` 0.
+/// If `buffer`, `rate` or a factor is not positive, `index` is out of range, or `congested` is 0.
 pub fn drain_time(buffer: f64, rate: f64, alphas: &[f64], index: usize, congested: u32) -> Domain<f64> {
     let alpha = priority(alphas, index)?;
     let smallest = alphas.iter().copied().fold(f64::INFINITY, f64::min);
@@ -104,7 +105,7 @@ pub fn drain_time(buffer: f64, rate: f64, alphas: &[f64], index: usize, congeste
 /// all alphas are equal.
 ///
 /// # Errors
-/// `buffer`, `rate` or `alpha` not positive.
+/// If `buffer`, `rate` or `alpha` is not positive.
 pub fn drain_time_printed(buffer: f64, rate: f64, alpha: f64) -> Domain<f64> {
     Ok(maximum(buffer, alpha)? / positive("rate", rate)?)
 }
@@ -127,8 +128,8 @@ impl BurstPriority {
     }
 }
 
-/// Lower bound of the burst stored without loss if the old queues follow their thresholds (Eq. 10,
-/// with "≥" for the printed "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`.
+/// Lower bound of the burst stored without loss if the old queues follow their thresholds (Eq. 10;
+/// size): `omega·B / (1 + Σ alpha)`. The paper prints "=" instead of "≥" (E-ABM-8).
 /// `alphas` has the priorities present with the burst, including the burst's priority.
 ///
 /// # Errors
@@ -138,8 +139,9 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
     Ok(burst.omega()? * positive("buffer", buffer)? / (1.0 + alphas.iter().sum::<f64>()))
 }
 
-/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11,
-/// with "≥", E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`.
+/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11, a
+/// bound instead of an equality, E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) −
+/// mu)/(r−γ))]`.
 /// `alphas` has the priorities present **before** the burst. `mu` = `old_drain_rate` is the drain
 /// rate of all old queues together. The bound equals (r−γ)·t1 of Eq. 39 if every old gamma is 1.
 ///
@@ -165,8 +167,8 @@ pub fn burst_stored_case_2(
 /// The argument `omega_sum_old` is the sum of omega over the old queues.
 ///
 /// # Errors
-/// `buffer` or omega not positive, `omega_sum_old` negative, the arrival rate not above the drain
-/// rate.
+/// If `buffer` or omega is not positive, `omega_sum_old` is negative, or the arrival rate is not
+/// above the drain rate.
 pub fn t1_unaffected(buffer: f64, omega_sum_old: f64, new: &NewQueues) -> Domain<f64> {
     positive("buffer", buffer)?;
     not_negative("omega_sum_old", omega_sum_old)?;
@@ -177,8 +179,8 @@ pub fn t1_unaffected(buffer: f64, omega_sum_old: f64, new: &NewQueues) -> Domain
 }
 
 /// Time within which a burst of high priority loses no packet, for any number of low-priority
-/// queues (case 1; Eq. 35, Plasticine Eq. 41, with "≤ t1" for the printed "=", E-ABM-8; time).
-/// The formula is Eq. 34 with `alpha_low` instead of Σ omega.
+/// queues (case 1; Eq. 35, Plasticine Eq. 41; time). The time is a lower bound of t1, but the paper
+/// prints "=" (E-ABM-8). The formula is Eq. 34 with `alpha_low` instead of Σ omega.
 ///
 /// # Errors
 /// Returns the errors of [`t1_unaffected`]. Also refuses an `alpha_low` that is not positive.
@@ -186,8 +188,8 @@ pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f
     t1_unaffected(buffer, positive("alpha_low", alpha_low)?, new)
 }
 
-/// Time within which a burst of high priority loses no packet if no old queue
-/// follows its threshold (case 2; Eq. 40, Plasticine Eq. 47, "≤ t1"; time):
+/// Time within which a burst of high priority loses no packet if no old queue follows its threshold
+/// (case 2; Eq. 40, Plasticine Eq. 47; time), at most t1:
 /// `ω·B / [(1 + a_low)·((r−γ) + ω·(−n·BW + n_new·(r−γ)))]`. This time grows with the
 /// old queues' drain rate n·BW (Eq. 41: Σ γ, printed with a minus sign, E-ABM-6).
 /// [`f64::INFINITY`] if the old queues drain so fast that the threshold never meets the queue.
@@ -212,15 +214,15 @@ fn bound_case_2(buffer: f64, omega: f64, alphas: f64, new: &NewQueues, old_drain
     Ok(omega * buffer / ((1.0 + alphas) * closing))
 }
 
-/// Rate at which the threshold and the queue approach each other.
+/// Rate at which the threshold and the length of a new queue approach each other (case 2).
 fn closing_case_2(omega: f64, new: &NewQueues, old_drain_rate: f64) -> f64 {
     new.growth() + omega * (f64::from(new.count) * new.growth() - old_drain_rate)
 }
 
-/// Drain rate n·BW of all congested ports (Eq. 41 with the sign corrected, E-ABM-6; rate).
+/// Drain rate n·BW of all congested ports (Eq. 41 with a corrected sign, E-ABM-6; rate).
 ///
 /// # Errors
-/// `rate` not positive.
+/// If `rate` is not positive.
 pub fn drain_of_ports(congested_ports: u32, rate: f64) -> Domain<f64> {
     Ok(f64::from(congested_ports) * positive("rate", rate)?)
 }
@@ -229,7 +231,7 @@ pub fn drain_of_ports(congested_ports: u32, rate: f64) -> Domain<f64> {
 /// Section 2.3 counts stored data, (r − γ)·t1 (E-ABM-9).
 ///
 /// # Errors
-/// A negative input.
+/// If an input is negative.
 pub fn burst_arrived(arrival_rate: f64, t1: f64) -> Domain<f64> {
     Ok(not_negative("arrival_rate", arrival_rate)? * not_negative("t1", t1)?)
 }

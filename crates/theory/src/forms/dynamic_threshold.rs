@@ -21,7 +21,7 @@ pub struct SteadyState {
 /// The threshold may exceed the free buffer.
 ///
 /// # Errors
-/// `buffer` or `alpha` not positive, `occupancy` outside 0 to `buffer`.
+/// If `buffer` or `alpha` is not positive, or `occupancy` is outside 0 to `buffer`.
 pub fn threshold(alpha: f64, buffer: f64, occupancy: f64) -> Domain<f64> {
     positive("alpha", alpha)?;
     Ok(alpha * free(buffer, occupancy)?)
@@ -41,7 +41,7 @@ pub(crate) fn free(buffer: f64, occupancy: f64) -> Domain<f64> {
 /// `management` and queue management with the threshold `queue_management` (ABM Eq. 4; sizes).
 ///
 /// # Errors
-/// A threshold below 0.
+/// If a threshold is below 0.
 pub fn effective_threshold(management: f64, queue_management: f64) -> Domain<f64> {
     Ok(not_negative("management", management)?.min(not_negative("queue_management", queue_management)?))
 }
@@ -50,7 +50,7 @@ pub fn effective_threshold(management: f64, queue_management: f64) -> Domain<f64
 /// (ABM Eq. 7; rates).
 ///
 /// # Errors
-/// `alpha` not positive, `occupancy_slope` not finite.
+/// If `alpha` is not positive, or `occupancy_slope` is not finite.
 pub fn threshold_slope(alpha: f64, occupancy_slope: f64) -> Domain<f64> {
     check(true, "occupancy_slope", occupancy_slope, "a finite rate")?;
     Ok(-positive("alpha", alpha)? * occupancy_slope)
@@ -61,7 +61,7 @@ pub fn threshold_slope(alpha: f64, occupancy_slope: f64) -> Domain<f64> {
 /// Without queues, the whole buffer is free.
 ///
 /// # Errors
-/// `buffer` or a factor not positive.
+/// If `buffer` or a factor is not positive.
 pub fn steady_state(buffer: f64, alphas: &[f64]) -> Domain<SteadyState> {
     positive("buffer", buffer)?;
     all_positive("alpha", alphas)?;
@@ -87,7 +87,7 @@ pub struct CongestedQueues {
 /// `alpha·B / (1 + Σ n_p·alpha_p)` (ABM Eq. 6; size).
 ///
 /// # Errors
-/// `buffer` or a factor not positive; no queue in `congested` has the factor `alpha`.
+/// If `buffer` or a factor is not positive, or no queue in `congested` has the factor `alpha`.
 pub fn steady_threshold(buffer: f64, alpha: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     let among = congested.iter().any(|queues| queues.alpha == alpha && queues.count > 0);
     check(among, "alpha", alpha, "the factor of one of the congested queues")?;
@@ -98,7 +98,7 @@ pub fn steady_threshold(buffer: f64, alpha: f64, congested: &[CongestedQueues]) 
 /// The free buffer tends to 0 as the number of queues grows.
 ///
 /// # Errors
-/// `buffer` or a factor not positive.
+/// If `buffer` or a factor is not positive.
 pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     positive("buffer", buffer)?;
     congested.iter().try_for_each(|queues| positive("alpha", queues.alpha).map(drop))?;
@@ -110,7 +110,7 @@ pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
 /// a larger fraction.
 ///
 /// # Errors
-/// `alpha` not positive.
+/// If `alpha` is not positive.
 pub fn share_alone(alpha: f64) -> Domain<f64> {
     Ok(positive("alpha", alpha)? / (1.0 + alpha))
 }
@@ -118,7 +118,7 @@ pub fn share_alone(alpha: f64) -> Domain<f64> {
 /// Alpha with which a single congested queue takes `share` of the buffer: `share / (1 − share)`.
 ///
 /// # Errors
-/// `share` not between 0 and 1: no finite alpha takes the whole buffer.
+/// If `share` is not between 0 and 1, because no finite alpha takes the whole buffer.
 pub fn alpha_for_share(share: f64) -> Domain<f64> {
     let valid = "more than 0, less than 1 (no alpha takes the whole buffer)";
     check(share > 0.0 && share < 1.0, "share", share, valid).map(|share| share / (1.0 - share))
@@ -142,9 +142,9 @@ pub struct Burst {
 /// The result equals ABM Eq. 39 with omega = alpha, and TDT Eqs. 7–8 with one new port.
 ///
 /// # Errors
-/// `buffer` or a factor not positive, the arrival rate not above the drain rate, negative rates; an
-/// `old_drain_rate` so large that the queues would follow (then case 1 applies and the denominator
-/// is not positive).
+/// If `buffer` or a factor is not positive, a rate is negative, or the arrival rate is not above
+/// the drain rate. Also if `old_drain_rate` is so large that the queues would follow their
+/// thresholds. Then case 1 applies and the denominator is not positive.
 pub fn burst_stored_case_2(buffer: f64, alpha: f64, before: &[CongestedQueues], burst: Burst) -> Domain<f64> {
     positive("alpha", alpha)?;
     positive("drain_rate", burst.drain_rate)?;
@@ -160,7 +160,7 @@ pub fn burst_stored_case_2(buffer: f64, alpha: f64, before: &[CongestedQueues], 
 /// Threshold B/n of a port under Complete Partitioning or Evenly Split (size).
 ///
 /// # Errors
-/// `buffer` not positive, `parts` 0.
+/// If `buffer` is not positive, or `parts` is 0.
 pub fn even_split(buffer: f64, parts: u32) -> Domain<f64> {
     Ok(positive("buffer", buffer)? / at_least_one("parts", parts)?)
 }

@@ -77,7 +77,7 @@ pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
 /// switch puts the packet into headroom, so its headroom needs one more frame.
 ///
 /// # Errors
-/// A rate or frame not positive, a negative cable or delay.
+/// If a rate or frame is not positive, or a cable or delay is negative.
 pub fn ieee_bytes(link: Link, delays: EndDelays) -> Domain<f64> {
     link.check()?;
     let interfaces = 2.0 * not_negative("interface_bits", delays.interface_bits)?;
@@ -119,18 +119,18 @@ pub fn hpcc_bytes(link: Link) -> Domain<f64> {
 /// Number of bytes `bytes`, rounded up to whole memory cells (bytes).
 ///
 /// # Errors
-/// A negative size, a cell of 0 bytes.
+/// If the size is negative, or a cell has 0 bytes.
 pub fn in_cells(bytes: f64, cell_bytes: f64) -> Domain<f64> {
     let cell = check(cell_bytes >= 1.0, "cell_bytes", cell_bytes, "1 or more")?;
     Ok((not_negative("bytes", bytes)? / cell).ceil() * cell)
 }
 
-/// Size of `bytes` on the wire in whole cells, with every packet rounded up separately (bytes).
-/// `largest` packets are frames of the largest size.
-/// All other packets have the size that occupies most memory per byte.
+/// Size of `bytes` bytes on the wire in whole cells, with every packet rounded up separately
+/// (bytes). `largest` is the number of frames of the largest size. All other packets have the size
+/// that occupies most memory per byte.
 ///
 /// # Errors
-/// A negative size.
+/// If a size is negative.
 pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Domain<f64> {
     let frames = f64::from(largest) * f64::from(packets.largest);
     let rest = (not_negative("bytes", bytes)? - frames).max(0.0);
@@ -143,7 +143,7 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
 const ORDINARY: u32 = 1_500;
 
 /// Headroom that three kinds of traffic need on one cable. Commands that judge a switch's headroom
-/// compare it with these needs.
+/// compare the headroom with these three needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomNeeds {
     /// Need with ordinary packets (1,500 B), a pause frame that never waits and a peer that stops
@@ -215,7 +215,7 @@ pub struct PausedPort {
     pub cable_metres: f64,
     /// Size of the largest frame on the port (bytes).
     pub mtu_bytes: u64,
-    /// Size of a memory cell (bytes). 1: the switch allocates memory in bytes.
+    /// Size of a memory cell (bytes). With 1, the switch allocates memory in bytes.
     pub cell_bytes: u64,
     /// Memory overhead of each packet (bytes).
     pub packet_overhead: u64,
@@ -250,8 +250,8 @@ impl PausedPort {
         }
     }
 
-    /// Headroom that three kinds of traffic need at the port. Commands that judge a port use these
-    /// figures.
+    /// Headroom that three kinds of traffic need at the port. Commands that judge a port compare
+    /// its headroom with these three needs.
     #[must_use]
     pub fn needs(&self) -> HeadroomNeeds {
         needs(self.cable())
@@ -261,7 +261,7 @@ impl PausedPort {
 /// Duration of a pause of `quanta` quanta of 512 bit times each (seconds).
 ///
 /// # Errors
-/// `rate_bps` not positive.
+/// If `rate_bps` is not positive.
 pub fn pause_seconds(quanta: u16, rate_bps: f64) -> Domain<f64> {
     Ok(f64::from(quanta) * 512.0 / positive("rate_bps", rate_bps)?)
 }
@@ -283,7 +283,8 @@ mod tests {
         let link = Link { rate_bps: 10e9, cable_metres: 100.0, mtu_bytes: 1518.0 };
         let response_only = EndDelays { interface_bits: 0.0, ..tabulated_delays(10e9).expect("tabulated") };
         let difference = shorthand_bytes(link)? - ieee_bytes(link, response_only)?;
-        // The difference has 130 B instead of 125 B per 100 m and Gb/s, less the pause frame.
+        // The two headrooms differ by 130 B instead of 125 B per 100 m and Gb/s, less the pause
+        // frame.
         assert!((difference - (50.0 - 84.0)).abs() < 1e-9, "{difference}");
         assert!(tabulated_delays(400e9).is_none());
         Ok(())

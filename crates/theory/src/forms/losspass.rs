@@ -9,7 +9,7 @@ use super::{Domain, at_least_one, at_most, check, fraction, not_negative, positi
 /// `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
 ///
 /// # Errors
-/// `flows` 0, a negative size.
+/// If `flows` is 0, or a size is negative.
 pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f64> {
     let in_flight = at_least_one("flows", flows)? * not_negative("window", window)?;
     Ok((in_flight - not_negative("bandwidth_delay", bandwidth_delay)?).max(0.0))
@@ -19,13 +19,14 @@ pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f
 /// K + N (Eq. 4; packets).
 ///
 /// # Errors
-/// `flows` 0, K negative.
+/// If `flows` is 0, or K is negative.
 pub fn ecn_queue_max(mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok(not_negative("mark_threshold", mark_threshold)? + at_least_one("flows", flows)?)
 }
 
-/// Largest burst that fits above the queue of such flows: `B − (K + N)` (Eq. 5; packets). If this
-/// queue alone may fill the buffer, the result is 0, and the printed form is negative.
+/// Largest burst that fits above the queue of N flows that ECN marks: `B − (K + N)` (Eq. 5;
+/// packets). If the queue of these flows alone may fill the buffer, the result is 0, and the
+/// printed form is negative.
 ///
 /// # Errors
 /// If `buffer` is not positive. Also returns the errors of [`ecn_queue_max`].
@@ -38,8 +39,8 @@ pub fn ecn_burst(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
 /// small flows also get at most `B − B_l − Q_s`.
 ///
 /// # Errors
-/// `buffer` not positive, `tau` outside 0 to 1, a reserve or queue that is negative or larger than
-/// the buffer.
+/// If `buffer` is not positive, `tau` is outside 0 to 1, or a reserve or queue is negative or
+/// larger than the buffer.
 pub fn burst(buffer: f64, tau: f64, reserve_large: f64, queue_small: f64) -> Domain<f64> {
     let all = burst_printed(buffer, tau)?;
     at_most("reserve_large", not_negative("reserve_large", reserve_large)?, buffer, "the buffer")?;
@@ -50,7 +51,7 @@ pub fn burst(buffer: f64, tau: f64, reserve_large: f64, queue_small: f64) -> Dom
 /// Largest burst by Eq. 6 as printed: `B·τ`, without a reserve (size).
 ///
 /// # Errors
-/// `buffer` not positive, `tau` outside 0 to 1.
+/// If `buffer` is not positive, or `tau` is outside 0 to 1.
 pub fn burst_printed(buffer: f64, tau: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * fraction("tau", tau)?)
 }
@@ -96,18 +97,18 @@ pub fn may_evict_printed(port: FullPort) -> bool {
 /// ⌈len / victim⌉.
 ///
 /// # Errors
-/// An input of 0.
+/// If an input is 0.
 pub fn evictions_needed(packet_bytes: u32, victim_bytes: u32) -> Domain<u32> {
     at_least_one("packet_bytes", packet_bytes)?;
     at_least_one("victim_bytes", victim_bytes)?;
     Ok(packet_bytes.div_ceil(victim_bytes))
 }
 
-/// Cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction (section 4.1).
-/// Two look-ups and three cycles of the arbiter are 5 of 800.
+/// Cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction (section 4.1). Two
+/// look-ups and three cycles of the arbiter are 5 of 800 cycles.
 ///
 /// # Errors
-/// `pipeline_cycles` 0.
+/// If `pipeline_cycles` is 0.
 pub fn added_latency(lookup_cycles: u32, arbiter_cycles: u32, pipeline_cycles: u32) -> Domain<f64> {
     let added = f64::from(lookup_cycles) + f64::from(arbiter_cycles);
     Ok(added / at_least_one("pipeline_cycles", pipeline_cycles)?)
@@ -117,7 +118,7 @@ pub fn added_latency(lookup_cycles: u32, arbiter_cycles: u32, pipeline_cycles: u
 /// The result has the unit of `bandwidth_delay`.
 ///
 /// # Errors
-/// `bandwidth_delay` not positive.
+/// If `bandwidth_delay` is not positive.
 pub fn mark_threshold_dctcp(bandwidth_delay: f64) -> Domain<f64> {
     Ok(positive("bandwidth_delay", bandwidth_delay)? / 7.0)
 }
@@ -126,7 +127,7 @@ pub fn mark_threshold_dctcp(bandwidth_delay: f64) -> Domain<f64> {
 /// K = C·RTT.
 ///
 /// # Errors
-/// `bandwidth_delay` not positive.
+/// If `bandwidth_delay` is not positive.
 pub fn mark_threshold_halving(bandwidth_delay: f64) -> Domain<f64> {
     positive("bandwidth_delay", bandwidth_delay)
 }
@@ -135,7 +136,7 @@ pub fn mark_threshold_halving(bandwidth_delay: f64) -> Domain<f64> {
 /// `B − N − burst` (Eq. 5 solved for K; packets).
 ///
 /// # Errors
-/// `buffer` not positive, `flows` 0, a burst that is larger than `B − N`.
+/// If `buffer` is not positive, `flows` is 0, or the burst is larger than `B − N`.
 pub fn mark_threshold_for_burst(buffer: f64, flows: u32, burst: f64) -> Domain<f64> {
     let most = positive("buffer", buffer)? - at_least_one("flows", flows)?;
     check(

@@ -19,7 +19,7 @@ pub use super::transient::{Trajectory, case_1_limit, case_1_limit_printed, t1_ca
 /// Alpha is the alpha of the packet's class, so a queue has a threshold per class.
 ///
 /// # Errors
-/// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
+/// If `alpha` or `buffer` is not positive, or `occupancy` is outside 0 to `buffer`.
 pub fn single_queue_threshold(alpha: f64, congested: u32, buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(omega(alpha, congested, 1.0)? * free(buffer, occupancy)?)
 }
@@ -28,7 +28,7 @@ pub fn single_queue_threshold(alpha: f64, congested: u32, buffer: f64, occupancy
 /// each priority (Eq. 4, and 20 with 14; size).
 ///
 /// # Errors
-/// `buffer` or a factor not positive.
+/// If `buffer` or a factor is not positive.
 pub fn occupancy_max(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
     Ok(buffer - free_min(buffer, alphas_max)?)
 }
@@ -45,7 +45,7 @@ pub fn free_min(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
 /// Greatest fraction `a/(1 + a)` of the buffer for a class or priority (section 4.1).
 ///
 /// # Errors
-/// `alpha` not positive.
+/// If `alpha` is not positive.
 pub fn share_max(alpha: f64) -> Domain<f64> {
     super::dynamic_threshold::share_alone(alpha)
 }
@@ -65,7 +65,7 @@ pub fn omega_sum_of_classes(queues: &[(f64, f64)]) -> Domain<f64> {
 /// [`f64::INFINITY`] for r ≤ 2, because then any alpha is low enough.
 ///
 /// # Errors
-/// `arrival_rate` not above 1, the port rate.
+/// If `arrival_rate` is not above 1, the port rate.
 pub fn alpha_low_without_loss(arrival_rate: f64) -> Domain<f64> {
     above("arrival_rate", arrival_rate, 1.0, "the port rate, in port rates")?;
     Ok(if arrival_rate <= 2.0 { f64::INFINITY } else { 1.0 / (arrival_rate - 2.0) })
@@ -107,7 +107,7 @@ impl BurstToAbsorb {
 /// In the domain (r−1)t < B, the alpha exceeds 1/(r−2), as case 2 of Eq. 50 requires.
 ///
 /// # Errors
-/// An input not positive, r ≤ 1, a burst that fills the whole buffer.
+/// If an input is not positive, `arrival_rate` is at most 1, or the burst fills the whole buffer.
 pub fn alpha_low_for_burst(burst: BurstToAbsorb) -> Domain<f64> {
     burst.check()?;
     let rate = burst.arrival_rate - 2.0;
@@ -126,8 +126,9 @@ pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
 
 /// Smallest high-priority alpha that absorbs a burst while low-priority queues occupy
 /// `alpha_low/(1 + alpha_low)` of the buffer. Case 2 uses Eqs. 7 and 52. Case 1, alpha_low ≤
-/// 1/(r−2), follows from Eq. 40. The cases agree at the border. [`f64::INFINITY`] if no alpha
-/// absorbs the burst: `alpha_low` is at or above [`alpha_low_for_burst`].
+/// 1/(r−2), follows from Eq. 40. The two cases agree at their border. The result is
+/// [`f64::INFINITY`] if no alpha absorbs the burst: `alpha_low` is at or above
+/// [`alpha_low_for_burst`].
 ///
 /// In the worst case, a single low queue drains while the burst arrives. With more than two
 /// priorities, `alpha_low` is the sum of the largest alphas of all other priorities (end of B.5).
@@ -161,7 +162,7 @@ pub fn alpha_high_for_burst_printed(burst: BurstToAbsorb, alpha_low: f64) -> Dom
 /// the sum of the largest alphas of the other priorities.
 ///
 /// # Errors
-/// A factor not positive.
+/// If a factor is not positive.
 pub fn alpha_of_others(alphas_max: &[f64]) -> Domain<f64> {
     all_positive("alpha", alphas_max)?;
     not_negative("alpha", alphas_max.iter().sum())

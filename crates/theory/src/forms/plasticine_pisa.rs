@@ -6,7 +6,7 @@ use super::{Domain, at_least_one, check, not_negative, positive};
 /// A negative shift goes to the left. A count of 0 is replaced by 1.
 ///
 /// # Errors
-/// `alpha` not positive.
+/// If `alpha` is not positive.
 pub fn shift(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> Domain<i32> {
     Ok((-ideal_factor(alpha, congested_of_priority, congested_of_port)?.log2()).round() as i32)
 }
@@ -14,7 +14,7 @@ pub fn shift(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> 
 /// Factor `alpha / (n_p·n_port)` of the free buffer that the shift approximates.
 ///
 /// # Errors
-/// `alpha` not positive.
+/// If `alpha` is not positive.
 pub fn ideal_factor(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> Domain<f64> {
     let queues = f64::from(congested_of_priority.max(1)) * f64::from(congested_of_port.max(1));
     Ok(positive("alpha", alpha)? / queues)
@@ -25,7 +25,7 @@ pub fn ideal_factor(alpha: f64, congested_of_priority: u32, congested_of_port: u
 /// With a shift that is only rounded down or up, the error is within a factor of 2.
 ///
 /// # Errors
-/// `alpha` not positive.
+/// If `alpha` is not positive.
 pub fn shift_error(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> Domain<f64> {
     let exact = ideal_factor(alpha, congested_of_priority, congested_of_port)?;
     Ok((-f64::from(shift(alpha, congested_of_priority, congested_of_port)?)).exp2() / exact)
@@ -35,7 +35,7 @@ pub fn shift_error(alpha: f64, congested_of_priority: u32, congested_of_port: u3
 /// congested count of the priority and congested count of the port.
 ///
 /// # Errors
-/// An input of 0.
+/// If an input is 0.
 pub fn table_rules(alphas: u32, congested_max: u32, queues_per_port: u32) -> Domain<u64> {
     at_least_one("alphas", alphas)?;
     at_least_one("congested_max", congested_max)?;
@@ -47,7 +47,7 @@ pub fn table_rules(alphas: u32, congested_max: u32, queues_per_port: u32) -> Dom
 /// array, so a pass copies the length of one queue.
 ///
 /// # Errors
-/// An input of 0.
+/// If an input is 0.
 pub fn passes_of_a_copy(ports: u32, queues_per_port: u32) -> Domain<u64> {
     at_least_one("ports", ports)?;
     at_least_one("queues_per_port", queues_per_port)?;
@@ -58,7 +58,7 @@ pub fn passes_of_a_copy(ports: u32, queues_per_port: u32) -> Domain<u64> {
 /// period, in the unit of `pass_period`. The paper does not state the period.
 ///
 /// # Errors
-/// An input of 0, a negative period.
+/// If an input is 0, or a period is negative.
 pub fn staleness(ports: u32, queues_per_port: u32, pass_period: f64) -> Domain<f64> {
     Ok(passes_of_a_copy(ports, queues_per_port)? as f64 * not_negative("pass_period", pass_period)?)
 }
@@ -66,7 +66,7 @@ pub fn staleness(ports: u32, queues_per_port: u32, pass_period: f64) -> Domain<f
 /// Threshold that the pipeline computes from `free` bytes, shifted right, or left without overflow.
 ///
 /// # Errors
-/// A shift of 64 bits or more.
+/// If the shift is 64 bits or more.
 pub fn shifted_threshold(free: u64, shift: i32) -> Domain<u64> {
     check(shift.unsigned_abs() < 64, "shift", f64::from(shift), "-63 to 63")?;
     let by = shift.unsigned_abs();

@@ -10,7 +10,7 @@ use super::{Domain, check, positive};
 /// Threshold `alpha/n_p · (b* − q*)` of a queue (Eq. 6; size). A `congested` of 0 counts as 1.
 ///
 /// # Errors
-/// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
+/// If `alpha` or `buffer` is not positive, or `occupancy` is outside 0 to `buffer`.
 pub fn threshold(alpha: f64, congested: u32, buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(positive("alpha", alpha)? / f64::from(congested.max(1)) * free(buffer, occupancy)?)
 }
@@ -30,7 +30,7 @@ pub struct Shares {
 /// 13–15). The two occupancies are in proportion to the factors of the classes (Theorem 1).
 ///
 /// # Errors
-/// An input not positive.
+/// If an input is not positive.
 pub fn shares(buffer: f64, alpha_lossless: f64, alpha_lossy: f64) -> Domain<Shares> {
     positive("buffer", buffer)?;
     positive("alpha_lossless", alpha_lossless)?;
@@ -46,7 +46,7 @@ pub fn shares(buffer: f64, alpha_lossless: f64, alpha_lossy: f64) -> Domain<Shar
 /// Occupancy `a·b*/(1 + a)` of one class if the other class is empty (§3.4; size).
 ///
 /// # Errors
-/// An input not positive.
+/// If an input is not positive.
 pub fn share_alone(buffer: f64, alpha: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * super::dynamic_threshold::share_alone(alpha)?)
 }
@@ -55,7 +55,7 @@ pub fn share_alone(buffer: f64, alpha: f64) -> Domain<f64> {
 /// to `b*/(1 + min(a, a'))`. With factors of 1 this is a third to a half of the pool (E-REV-7).
 ///
 /// # Errors
-/// An input not positive.
+/// If an input is not positive.
 pub fn idle(buffer: f64, alpha_lossless: f64, alpha_lossy: f64) -> Domain<(f64, f64)> {
     let both = buffer - shares(buffer, alpha_lossless, alpha_lossy)?.occupancy;
     Ok((both, buffer / (1.0 + alpha_lossless.min(alpha_lossy))))
@@ -65,10 +65,10 @@ fn memory(gamma: f64) -> Domain<f64> {
     check(gamma > 0.0 && gamma < 1.0, "gamma", gamma, "more than 0, less than 1")
 }
 
-/// One step `q̂ ← γ·q̂ + (1 − γ)·q` of the filter (Eq. 5; size).
+/// One step `q̂ ← γ·q̂ + (1 − γ)·q` of the low-pass filter (Eq. 5; size).
 ///
 /// # Errors
-/// `gamma` not between 0 and 1.
+/// If `gamma` is not between 0 and 1.
 pub fn filter(filtered: f64, length: f64, gamma: f64) -> Domain<f64> {
     Ok(memory(gamma)? * filtered + (1.0 - gamma) * length)
 }
@@ -76,7 +76,7 @@ pub fn filter(filtered: f64, length: f64, gamma: f64) -> Domain<f64> {
 /// Time constant `−1/ln γ` of Reverie's low-pass filter, as a number of updates.
 ///
 /// # Errors
-/// `gamma` not between 0 and 1.
+/// If `gamma` is not between 0 and 1.
 pub fn time_constant(gamma: f64) -> Domain<f64> {
     Ok(-1.0 / memory(gamma)?.ln())
 }
@@ -85,7 +85,7 @@ pub fn time_constant(gamma: f64) -> Domain<f64> {
 /// times its threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
 ///
 /// # Errors
-/// `gamma` not between 0 and 1, `ratio` not positive.
+/// If `gamma` is not between 0 and 1, or `ratio` is not positive.
 pub fn updates_admitted(gamma: f64, ratio: f64) -> Domain<f64> {
     let gamma = memory(gamma)?;
     positive("ratio", ratio)?;
@@ -95,7 +95,7 @@ pub fn updates_admitted(gamma: f64, ratio: f64) -> Domain<f64> {
 /// Time per update at a port, which is a packet's time on the wire (seconds).
 ///
 /// # Errors
-/// An input not positive.
+/// If an input is not positive.
 pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
     Ok(positive("packet_bytes", packet_bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
 }
@@ -105,7 +105,7 @@ pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
 /// With this K, `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
 ///
 /// # Errors
-/// `gamma` not between 0 and 1, `update_period` not positive.
+/// If `gamma` is not between 0 and 1, or `update_period` is not positive.
 pub fn gradient_weight(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(positive("update_period", update_period)? / (1.0 - memory(gamma)?))
 }

@@ -59,17 +59,18 @@ impl Pools {
         sum / (1.0 + sum)
     }
 
-    /// Share y = mα'/(1 + mα') of the lossy queues.
+    /// Fraction y = mα'/(1 + mα') of the lossy egress pool that the lossy queues take.
     fn lossy_fraction(&self) -> f64 {
         let sum = f64::from(self.lossy_queues) * self.alpha_lossy;
         sum / (1.0 + sum)
     }
 
-    /// The steady state. Lossy queues take `b_eo·y` (Eqs. 3, 10), lossless queues
+    /// Shares in the steady state. Lossy queues take `b_eo·y` (Eqs. 3, 10), lossless queues
     /// `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has the wrong pool in its second term, E-REV-2).
     ///
     /// # Errors
-    /// A pool or factor not positive, an egress pool larger than the ingress pool (heuristic 3).
+    /// If a pool or factor is not positive, or the egress pool is larger than the ingress pool
+    /// (heuristic 3).
     pub fn shares(&self) -> Domain<Shares> {
         self.check()?;
         let (x, y) = (self.lossless_fraction(), self.lossy_fraction());
@@ -92,8 +93,8 @@ impl Pools {
         Ok(shares.lossy > shares.lossless)
     }
 
-    /// Issue 1 as printed (§2.3 takeaway, E-REV-6):
-    /// `b_in < 2·b_eo`, which is the limit for many queues.
+    /// The condition of Issue 1 as printed (§2.3 takeaway, E-REV-6): `b_in < 2·b_eo`. This
+    /// condition is the limit for many queues.
     #[must_use]
     pub fn lossy_gets_more_printed(&self) -> bool {
         self.ingress_pool < 2.0 * self.egress_lossy_pool
@@ -115,12 +116,13 @@ pub struct PoolSizes {
     pub egress_lossy_pool: f64,
 }
 
-/// Checks the pool sizes against heuristics 1 to 3. Ingress and headroom pool must fit into the
-/// buffer (H1, with "at most" for the printed "<", E-REV-4). The lossless egress pool must be the
-/// whole buffer (H2). The lossy egress pool must be at most the ingress pool (H3).
+/// Checks the pool sizes against heuristics 1 to 3. Heuristic 1: ingress pool and headroom pool
+/// must fit into the buffer. The paper prints "<" instead of "at most" (E-REV-4). Heuristic 2: the
+/// lossless egress pool must be the whole buffer. Heuristic 3: the lossy egress pool must be at
+/// most the ingress pool.
 ///
 /// # Errors
-/// Returns the first broken heuristic, as the pool to change.
+/// Returns the pool size that breaks the first violated heuristic.
 pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
     positive("buffer", pools.buffer)?;
     not_negative("headroom_pool", pools.headroom_pool)?;
@@ -159,7 +161,7 @@ pub struct Thresholds {
 /// Free space of each pool. A queue's threshold is its factor times the free space (Eq. 1; sizes).
 ///
 /// # Errors
-/// A pool not positive, an occupancy outside its pool.
+/// If a pool is not positive, or an occupancy is negative or larger than its pool.
 pub fn thresholds(pools: PoolSizes, occupancies: Occupancies) -> Domain<Thresholds> {
     Ok(Thresholds {
         ingress: threshold(1.0, pools.ingress_pool, occupancies.ingress)?,

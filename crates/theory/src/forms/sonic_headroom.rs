@@ -44,7 +44,8 @@ pub struct PortInputs {
     pub pipeline_latency_bytes: f64,
     /// Delay of the port's MAC and PHY (bytes).
     pub mac_phy_delay_bytes: f64,
-    /// Delay of the port's gearbox, in the script's unit (nanoseconds). 0: no gearbox.
+    /// Delay of the port's gearbox, in the script's unit (nanoseconds). With 0, the port has no
+    /// gearbox.
     pub gearbox_delay: f64,
     /// Number of lanes of the port. A port of 8 lanes has two pipelines.
     pub lanes: u32,
@@ -66,7 +67,7 @@ pub struct Profile {
     pub small_bytes_percent: f64,
     /// Mean number of bytes in cells per byte of traffic.
     pub cell_occupancy: f64,
-    /// Propagation in the cable in both directions (bytes).
+    /// Data in flight on the cable in both directions (bytes).
     pub cable_bytes: f64,
     /// Delay of the gearbox in one direction (bytes).
     pub gearbox_bytes: f64,
@@ -133,7 +134,7 @@ impl PortInputs {
     /// The profile that SONiC would configure for the port.
     ///
     /// # Errors
-    /// An input out of its range; a speed without a tabulated response of the peer.
+    /// If an input is out of its range, or the peer's response is not tabulated for the speed.
     pub fn profile(&self) -> Domain<Profile> {
         let peer_response_bytes = self.check()? * 64.0;
         let (cell, mtu, small) = (self.cell_bytes, self.lossless_mtu_bytes, self.small_packet_percent);
@@ -191,7 +192,7 @@ impl PortInputs {
 /// `profiles` has each profile with its number of priority groups (bytes).
 ///
 /// # Errors
-/// `over_subscribe_ratio` not positive.
+/// If `over_subscribe_ratio` is not positive.
 pub fn shared_headroom_pool_bytes(profiles: &[(Profile, u32)], over_subscribe_ratio: f64) -> Domain<f64> {
     let demand: f64 = profiles
         .iter()

@@ -52,7 +52,8 @@ impl Bursts {
     /// has no effect.)
     ///
     /// # Errors
-    /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than ports.
+    /// If a size, rate or factor is not positive, R ≤ C, M = 0, or more ports are busy than the
+    /// switch has.
     pub fn case_1_limit(&self) -> Domain<f64> {
         let Checked { n, m, .. } = self.check()?;
         if self.congested == 0 {
@@ -119,8 +120,8 @@ impl Bursts {
         Ok(self.ideal()? * (1.0 - n / f64::from(self.ports)))
     }
 
-    /// Longest burst that TDT absorbs as printed, with the whole buffer:
-    /// `B / (M(R−C))` (§VI-A, E-TDT-2; time).
+    /// Longest burst that TDT absorbs according to the printed text, with the whole buffer: `B /
+    /// (M(R−C))` (§VI-A, E-TDT-2; time).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -153,7 +154,8 @@ pub enum PortState {
 /// absorbing ports, or of all ports for evacuation. The normal state does not use `ports_in_state`.
 ///
 /// # Errors
-/// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`, `ports_in_state` 0.
+/// If `alpha` or `buffer` is not positive, `occupancy` is outside 0 to `buffer`, or
+/// `ports_in_state` is 0.
 pub fn threshold(
     state: PortState,
     alpha: f64,
@@ -194,7 +196,7 @@ pub struct Parameters {
 /// The paper's own experiments use OC2 = 1344 = 32·42 for B = 667, not 2B = 1334 (E-TDT-4).
 ///
 /// # Errors
-/// `buffer` not positive, `ports` 0, `burst_ratio` not above 1.
+/// If `buffer` is not positive, `ports` is 0, or `burst_ratio` is not above 1.
 pub fn parameters(buffer: f64, ports: u32, burst_ratio: f64) -> Domain<Parameters> {
     let net_enqueues = positive("buffer", buffer)? / at_least_one("ports", ports)?;
     above("burst_ratio", burst_ratio, 1.0, "the port rate, in port rates")?;
@@ -220,7 +222,7 @@ pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
 /// 1/n if only one value is not 0.
 ///
 /// # Errors
-/// No value, a negative value, or only zeros.
+/// If `values` is empty, has a negative value, or has only zeros.
 pub fn fairness(values: &[f64]) -> Domain<f64> {
     check(!values.is_empty(), "values", 0.0, "one value or more")?;
     values.iter().try_for_each(|&value| super::not_negative("values", value).map(drop))?;

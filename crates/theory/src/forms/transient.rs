@@ -122,7 +122,7 @@ impl Sums {
 /// follow. The function does not use the field `arrival_rate` of `new` (rate).
 ///
 /// # Errors
-/// `count`, an omega or a drain rate not positive, an omega that rises.
+/// If `count`, an omega or a drain rate is not positive, or an omega rises.
 pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     let slowest = old.iter().filter(|q| !q.is_affected() && q.count > 0).map(|q| q.drain_rate / q.omega);
     limit(old, new, slowest.fold(f64::INFINITY, f64::min))
@@ -159,8 +159,8 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
 /// threshold. [`first_touch`] has neither restriction.
 ///
 /// # Errors
-/// `buffer`, an omega or a rate not positive, an omega that rises, the arrival rate not above the
-/// drain rate.
+/// If `buffer`, an omega or a rate is not positive, an omega rises, or the arrival rate is not
+/// above the drain rate.
 pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     check_state(buffer, old, new)?;
     let sums = Sums::over(old, new);
@@ -299,8 +299,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         let (regime, lagging, occupancy_slope) =
             *beginning.get_or_insert_with(|| (regime(old, &follows), lagging(old, &follows), slope));
         let until_touch = touch(free, new.growth() * time, slope, new);
-        // The closure returns the time until a lagging queue has fallen to its threshold.
-        // A queue that just met its threshold has 0 or, by rounding, a little less.
+        // The closure returns the time until a lagging queue has fallen to its threshold. For a
+        // queue that just met its threshold, the time is 0 or, by rounding, slightly negative.
         let until_join = |i: usize| {
             let closing = old[i].drain_rate - old[i].omega * slope;
             let ahead = (lengths[i] - old[i].omega * free).max(0.0);
@@ -329,8 +329,9 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
     }
 }
 
-/// Removes queues that cannot follow until all remaining queues can. Returns dQ/dt. Each removal
-/// raises dQ/dt, so the order does not matter, and a queue that fell behind stays behind.
+/// Removes queues that cannot follow their thresholds, until all remaining queues can follow.
+/// Returns dQ/dt. Each removal raises dQ/dt, so the order does not matter, and a queue that fell
+/// behind stays behind.
 fn settle(old: &[OldQueues], follows: &mut [bool], new: &NewQueues) -> f64 {
     loop {
         let mut growth = f64::from(new.count) * new.growth();

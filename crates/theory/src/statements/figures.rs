@@ -13,8 +13,8 @@ super::checks! {
 #[cfg_attr(test, test)]
 fn abm_figure_5_spreads_for_dynamic_thresholds_and_has_a_floor_for_abm() -> Tested {
     let at_40 = |panel: &Figure| panel.series.iter().map(|s| s.at(40.0).expect("points")).collect::<Vec<_>>();
-    // ABM-F5a-1: at least a factor of two. The curve is not monotone, because more ports drain
-    // faster.
+    // ABM-F5a-1: the burst tolerances differ by at least a factor of two. The curve is not
+    // monotone, because more ports drain faster.
     let ports = panel("abm-5", "abm-5a");
     let values = at_40(&ports);
     assert!(values.iter().copied().fold(0.0, f64::max) > 2.0 * values.iter().copied().fold(1e9, f64::min));
@@ -45,7 +45,7 @@ fn abm_figure_5_spreads_for_dynamic_thresholds_and_has_a_floor_for_abm() -> Test
 /// Claim: PLA-F16-1, PLA-F16-2
 #[cfg_attr(test, test)]
 fn plasticine_figure_16_has_no_floor_for_dynamic_thresholds_and_one_for_plasticine() -> Tested {
-    // PLA-F16-1: at r = 40, the values differ by a factor of three.
+    // PLA-F16-1: at r = 40, the largest burst is more than three times the smallest burst.
     let values: Vec<f64> = ["plasticine-16a", "plasticine-16c"]
         .into_iter()
         .flat_map(|name| panel("plasticine-16", name).series)

@@ -51,7 +51,7 @@ fn line_4_as_printed_never_evicts_and_as_corrected_always_does_when_no_reserve_f
         let exactly = packet + queue_small == buffer;
         assert_eq!(losspass::may_evict_printed(port), exactly, "{port:?}");
     }
-    // The reserve is kept: small flows get at most B - B_l.
+    // Small flows get at most B - B_l, so large flows keep their reserve.
     let port = FullPort { buffer: 100.0, queue_small: 60.0, reserve_large: 30.0, packet: 15.0 };
     assert!(!losspass::may_evict(port) && losspass::may_evict_printed(port));
     assert!(losspass::may_evict(FullPort { packet: 10.0, ..port }));

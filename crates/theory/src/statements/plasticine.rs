@@ -85,8 +85,8 @@ fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_qu
     assert_close(steady(4)?, 17.142_857, 1e-6);
     let four = first_touch(PACKETS, &[OldQueues::unchanged(4, 1.0, 0.25)], &INCAST)?;
     assert_close(four.stored, 9.6, 1e-12);
-    // Case 2 applies, because the incast of 5 is above the 2.2 up to which queues of one
-    // port can follow.
+    // Case 2 applies, because the incast rate 5 is above the limit of case 1. The queues of one
+    // port can follow their thresholds up to the rate 2.2.
     let limit = plasticine::case_1_limit(&[OldQueues::unchanged(5, 1.0, 0.2)], &INCAST)?;
     assert_close(limit, 2.2, 1e-12);
     Ok(())
@@ -97,7 +97,7 @@ fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_qu
 fn five_ports_drain_five_times_as_fast_and_the_burst_reaches_its_steady_share() -> Tested {
     let shared = [OldQueues::unchanged(5, 1.0, 0.2)];
     let apart = [OldQueues::unchanged(5, 1.0, 1.0)];
-    // Case 1 applies, because the incast of 5 is below 7.
+    // Case 1 applies, because the incast rate 5 is below the limit 7 of case 1.
     assert_close(plasticine::case_1_limit(&apart, &INCAST)?, 7.0, 1e-12);
     let touch = first_touch(PACKETS, &apart, &INCAST)?;
     assert_close(touch.stored, 15.0, 1e-12);

@@ -64,8 +64,8 @@ fn five_queues_on_one_port_leave_a_burst_eight_packets_and_on_five_ports_its_sha
     let first = run.first_refusal(new).expect("it drops");
     assert!(near(first.time, 2.0, 1e-9) && near(first.stored, 8.0, 1e-9), "{first:?}");
     assert!(near(run.length(new, 500.0), 15.0, 1e-9));
-    // The printed length 17.14 belongs to four old queues. With four old queues, the burst gets
-    // 9.6.
+    // The printed length 17.14 belongs to four old queues. With four old queues, the burst's queue
+    // gets 9.6 packets before the first drop.
     let (fluid, new) = scene(60.0, &[(1.0, 0.25); 4], burst, 1e3);
     let run = fluid.run(500.0).expect("it runs");
     assert!(near(run.length(new, 500.0), 120.0 / 7.0, 1e-9));
@@ -306,8 +306,8 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
 #[test]
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
-    // After the jump the queue has 1 of the pool's 1.5. So the queue's limit is 0.5, half of its
-    // length.
+    // After the jump the queue occupies 1 of the pool's 1.5 units. So the queue's limit is 0.5
+    // units, half of its length.
     let model = Reverie {
         pool: 1.5,
         time_constant: 1.0,
@@ -375,14 +375,15 @@ fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let (x, y) = (8.0 / 9.0, 8.0 / 9.0);
     assert!(near(after.0, 18.0 * x - 14.0 * x * y, 1e-6) && near(after.1, 14.0 * y, 1e-6), "{after:?}");
     let first = run.first_refusal(8).expect("it is refused");
-    // The pool's 2 free MB fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8 paused queues.
+    // The 2 MB that are free in the pool fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8
+    // paused queues.
     assert!(near(first.time, 50.25, 1e-6), "{first:?}");
     let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
     assert!(near(full, 18.0, 1e-6), "full, not more: {full}");
 }
 
-/// Under Complete Partitioning each queue has a sixteenth of the buffer. Under Evenly Split each
-/// port has a quarter for all its queues.
+/// Under Complete Partitioning each queue has a sixteenth of the buffer. Under Evenly Split all
+/// queues of a port together have a quarter of the buffer.
 #[test]
 fn fixed_parts_hold_what_they_are() {
     let lengths = |law: fn(&Shape) -> Law| {
@@ -396,7 +397,7 @@ fn fixed_parts_hold_what_they_are() {
         [0, 1, 2, 4].map(|queue| run.length(queue, 500.0))
     };
     same(&lengths(Law::complete_partitioning), &[4.0, 4.0, 0.0, 4.0]);
-    // Two equal queues share their port's part of the buffer, 16. The third queue is served at
-    // once.
+    // Two equal queues share 16 units, their port's part of the buffer. The third queue is served
+    // at once, so it is empty.
     same(&lengths(Law::evenly_split), &[8.0, 8.0, 0.0, 16.0]);
 }

@@ -1,4 +1,5 @@
-//! Shapes and values of the computed figures against the papers. Comments contain claim ids.
+//! Tests that shapes and values of the computed figures agree with the papers. Comments contain
+//! claim ids.
 
 use crate::fluid_support::{near, sonic};
 use bufferlab_theory::figures::{FIGURES, Figure, Scale, Series, find};
@@ -113,8 +114,8 @@ fn tdt_figure_3_parts_where_the_old_queue_leaves_the_threshold() {
         assert!(gap.abs() < 1e-6, "a slow burst: it follows, {time} ms");
     }
     assert!(at(&fast, "old queue", 1.5) > at(&fast, "threshold", 1.5) + 10.0, "a fast one: it lags");
-    // By Eq. 3, each queue gets a third of the buffer, reached after B / 3 at C.
-    // By Eq. 7, t2 - t0 = B / (2 (2 (R - C) - C)) = B / 18 C.
+    // By Eq. 3, the new queue gets a third of the buffer, after the time B / (3 C). By Eq. 7, t2 -
+    // t0 = B / (2 (2 (R - C) - C)) = B / 18 C.
     let met = |figure: &Figure| {
         let meets = |&&(time, length): &&(f64, f64)| {
             time > 1.0 && (length - at(figure, "threshold", time)).abs() < 1e-6

@@ -184,7 +184,7 @@ fn absorption_ends_three_packets_after_the_burst() {
 }
 
 /// Under TDT, arrivals at more than half of the line rate interrupt every row of three departures.
-/// Slower arrivals do not.
+/// Slower arrivals leave some rows of three departures.
 #[test]
 fn a_trickle_does_not_keep_a_port_in_absorption() {
     let state = |trickle| {
@@ -202,7 +202,7 @@ fn a_trickle_does_not_keep_a_port_in_absorption() {
 }
 
 /// Under ABM with instantaneous n and γ, the limits of a priority drop at once when one of its
-/// queues becomes congested. Changes do not alternate endlessly.
+/// queues becomes congested. The congestion of the queues does not alternate endlessly.
 #[test]
 fn limits_jump_when_a_queue_becomes_congested() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -248,7 +248,8 @@ fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() 
     assert!(computed[0] > 0.0 && computed[2] == 0.0);
 }
 
-/// Compares Reverie's filter with Euler's method with a small step, before any queue slides.
+/// Compares Reverie's filter with Euler's method with a small step, before any queue alternates
+/// between admission and refusal.
 #[test]
 fn the_filter_is_what_small_steps_tend_to() {
     let queue = |arriving, weight| ReverieQueue { weight, arriving, start: 0.0, end: 0.4, drain_rate: 1.0 };

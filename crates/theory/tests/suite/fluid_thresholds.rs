@@ -194,7 +194,7 @@ fn complete_sharing_fills_the_buffer_and_stays_full() {
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 4.0, start: 0.0, end: 10.0 }))
         .and_then(|fluid| fluid.run(20.0))
         .expect("it runs");
-    // The queues grow by 1 and 3, so the buffer is full at time 1/4.
+    // The queues grow at the rates 1 and 3, so the buffer is full at time 1/4.
     let first = run.first_refusal(1).expect("it drops");
     assert!(near(first.time, 0.25, 1e-9) && near(first.stored, 0.75, 1e-9));
     assert!(near(run.occupancy(5.0), 1.0, 1e-9));
@@ -218,8 +218,8 @@ fn an_underloaded_queue_leaves_its_share_of_the_port_to_the_others() {
     assert!(near(run.length(1, 1.0), 0.2, 1e-9) && near(run.length(2, 1.0), 0.5, 1e-9));
 }
 
-/// Simulates the rules in small steps, independent of the integrator's reasoning.
-/// Ports serve their backlogged queues equally.
+/// Simulates the rules of a law in small time steps, without any code of the integrator. Ports
+/// serve their backlogged queues equally.
 fn in_small_steps(
     alphas: &[f64],
     queues_per_port: usize,

@@ -1,4 +1,4 @@
-//! Tests of first drops: packets through the real switch against the fluid model.
+//! Compares the first drop of packets in the real switch with the first drop in the fluid model.
 //!
 //! `cargo xtask generate theory` rewrites the measured block of
 //! `docs/evidence/validation-fluid.md`.
@@ -112,7 +112,7 @@ fn difference(ours: f64, theirs: f64) -> f64 {
 }
 
 impl Outcome {
-    /// Differences of the time and of the length in per cent.
+    /// Differences of the first drop's time and of the bytes stored at the first drop (per cent).
     fn differences(&self) -> (f64, f64) {
         let Self { fluid, packets, .. } = self;
         (difference(packets.seconds, fluid.seconds), difference(packets.stored, fluid.stored))
@@ -243,8 +243,8 @@ fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
     assert!(!Outcome { cell, fluid, packets, reason }.is_within());
 }
 
-/// Limits of a few packets, as described on the page: the longer the limit, the less packets differ
-/// from the liquid.
+/// If the limits are a few packets long, packets differ from the fluid model, as the page
+/// describes. The longer the limit, the smaller is the difference.
 #[test]
 fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_together() {
     let outcome = |layout, buffer| {

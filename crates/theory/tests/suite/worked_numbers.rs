@@ -303,7 +303,7 @@ fn reverie_shares_and_filter() -> Tested {
     }
     let constants = [(0.4, 1.09), (0.8, 4.48), (0.9, 9.49), (0.99, 99.5), (0.999, 999.5), (0.999_999, 1e6)];
     for (gamma, updates) in constants {
-        // The comparison uses as many digits as the notes give.
+        // The test compares as many digits as the notes about the algorithms give.
         assert_close(reverie::time_constant(gamma)?, updates, 5e-3);
     }
     let update = reverie::update_seconds(1048.0, 25e9)?;

@@ -13,7 +13,7 @@ pub(super) const QUEUES_MAX: u32 = 256;
 pub(in crate::calculators) struct CongestedGroup {
     /// Number of congested queues in the group.
     pub(super) count: u32,
-    /// Priority of the queues. In ABM, queues of one priority share its alpha.
+    /// Priority of the queues. In ABM, all queues of a priority share one alpha.
     pub(super) priority: u32,
     /// Alpha of each queue of the group.
     pub(super) alpha: f64,

@@ -11,8 +11,9 @@ use crate::forms::{Domain, abm};
 /// and the omega of the burst.
 fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueues)> {
     let all = state.congested_queues();
-    // The count has congested queues that share a priority's alpha, including queues that the burst
-    // adds. Plasticine counts per group of priorities: all congested queues are in the low group.
+    // The count n has the congested queues that share a priority's alpha, including queues that the
+    // burst adds. Plasticine counts per group of priorities: all congested queues are in the low
+    // group.
     let counted = |priority: u32| match policy {
         Policy::Plasticine => (all, state.burst.priority.map_or(0, |_| state.burst.count)),
         _ if state.burst.priority == Some(priority) => (state.congested_of(priority), state.burst.count),
@@ -91,8 +92,8 @@ fn omegas(
     }
 }
 
-/// Adds the state when the burst arrives: the sum of the omegas and the free buffer (seconds
-/// of the port).
+/// Adds to the derivation the state when the burst arrives: the sum of the omegas, and the free
+/// buffer as the time in which a port sends it (seconds).
 fn before(state: &BurstState, old: &[OldQueues], (sum, free): (f64, f64), derivation: &mut Derivation) {
     let (all, free) = (state.buffer_bytes, state.port_bytes(free));
     derivation.step("S before", "sum of omega", "", number(sum), "ABM Eq. 15");
