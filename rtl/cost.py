@@ -3,7 +3,7 @@
 The targets are an FPGA and generic gates. The FPGA is an ECP5 (LFE5U-85F, speed grade 6), for
 which the script reports LUTs, flip-flops, block memories, multipliers, and the clock after routing.
 The generic gates are AND, OR, XOR, NOT and two-input multiplexers, mapped by ABC.
-For these, the script reports the number of gates and the logic depth in gates.
+For the generic gates, the script reports the number of gates and the logic depth in gates.
 Memories are not mapped to gates, but counted in bits.
 
 The depth depends on the mapping as much as on the circuit, so the script uses two mappings:
@@ -60,7 +60,7 @@ def depth(wanted: list[str]) -> None:
 
 def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str, str]:
     """Creates a folder with a circuit's files.
-    Returns it, the commands to read them, and the top."""
+    Returns the folder, the yosys commands that read the files, and the top module."""
     folder = flow.WORK / "cost" / f"{circuit['name']}-{ports}x{queues}"
     folder.mkdir(parents=True, exist_ok=True)
     top = circuit.get("cost_top", circuit["top"])
@@ -101,7 +101,7 @@ def place(folder: Path) -> float | None:
 
 
 def gates(folder: Path, read: str, top: str) -> list[int]:
-    """Returns the gates and depth of both mappings, the flip-flops and the memory bits."""
+    """Returns gates and depth of the mappings by area and by delay, flip-flops and memory bits."""
     mapped = "".join(
         f"design -load before\nabc -g {GATES}{recipe}\nopt_clean\ntee -o {name}.stat stat -json\n"
         f"tee -o {name}.depth ltp -noff\n"

@@ -41,7 +41,7 @@ def run(command: list[str | Path], cwd: Path = ROOT, accepted: tuple[int, ...] =
 
 
 def circuits(wanted: list[str]) -> list[dict[str, Any]]:
-    """Returns the circuits of ``circuits.toml`` with these names, or all circuits without names."""
+    """Returns the circuits of ``circuits.toml`` that ``wanted`` names, or all if it is empty."""
     everything = tomllib.loads((RTL / "circuits.toml").read_text())["circuit"]
     unknown = set(wanted) - {circuit["name"] for circuit in everything}
     if unknown:
@@ -61,7 +61,7 @@ def generics(circuit: dict[str, Any]) -> list[str]:
 
 
 def lint(wanted: list[str]) -> None:
-    """Checks circuits for Verilator warnings, with default parameters and those of comparisons."""
+    """Checks circuits for Verilator warnings, with default parameters and with ``cosim``'s."""
     for circuit in circuits(wanted):
         for parameters in [[], generics(circuit)]:
             top = ["--top-module", circuit["top"]]
@@ -173,9 +173,9 @@ def write(name: str, head: list[str], rows: list[list[Any]]) -> None:
 
 
 def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tuple[str, ...]]) -> None:
-    """Adds a row to a table of ``rtl/results``.
+    """Adds the row ``row`` to the table ``name`` of ``rtl/results``.
 
-    The row replaces the row whose first ``keys`` cells are equal.
+    The new row replaces the row whose first ``keys`` cells are equal.
     Rows whose key is not in ``order`` are removed.
     """
     path = RTL / "results" / f"{name}.csv"
@@ -192,7 +192,7 @@ def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tup
 
 
 def stamp() -> tuple[str, str]:
-    """Returns the present date and commit."""
+    """Returns the present date and the commit of the repository."""
     commit = run(["git", "rev-parse", "--short", "HEAD"]).strip()
     return datetime.datetime.now(datetime.UTC).date().isoformat(), commit
 
@@ -242,8 +242,8 @@ def caught_by(circuit: dict[str, Any], folder: Path, program: Path) -> str | Non
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", choices=["lint", "cosim", "prove", "mutants", "cost", "depth", "all"])
-    parser.add_argument("circuit", nargs="*", help="these only (default: all)")
-    parser.add_argument("--quick", action="store_true", help="fewer operations, no cost: what a step of CI has time for")
+    parser.add_argument("circuit", nargs="*", help="check only these circuits (default: all)")
+    parser.add_argument("--quick", action="store_true", help="compare fewer operations and skip cost, depth and mutants, as in CI")
     chosen = parser.parse_intermixed_args()
     import cost
     import prove

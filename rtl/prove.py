@@ -12,7 +12,7 @@ from pathlib import Path
 
 import flow
 
-# Columns: name, top, files, parameters, depth of the induction,
+# Columns: circuit name, top module, files, parameters, depth of the induction,
 # and depth of the search for traces that must exist.
 PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
     ("dt", "dt_unit", ["dt_unit", "ledger", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 4, 20),
@@ -39,7 +39,7 @@ def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, d
 
 
 def prove(wanted: list[str]) -> None:
-    """Runs every proof. If a property fails, the run stops with a counterexample trace."""
+    """Runs the proofs of the wanted circuits. A failed property stops the run with a trace."""
     tools = toolbox()
     for name, top, files, parameters, depth, reach in PROOFS:
         if wanted and name not in wanted:
