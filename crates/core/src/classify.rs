@@ -98,7 +98,7 @@ impl ClassifierInfo {
     /// Builds the classifier with `params`, for ports with `queues_per_port` queues.
     ///
     /// # Errors
-    /// Returns the parameter that contradicts another one or names a queue that does not exist.
+    /// Returns the parameter that contradicts another parameter or names a missing queue.
     pub fn construct(&self, params: &Params, queues_per_port: usize) -> Result<Classifier, BuildError> {
         (self.build)(params, queues_per_port)
     }
@@ -125,8 +125,8 @@ pub struct Classifier {
     identity_up_to: Option<u8>,
     /// Queue of each priority. Unused priorities have a queue, too.
     queue_of: Box<[u8; CODE_POINTS]>,
-    /// Classifier stage after the priority map, if any. Most classifiers have no stage after the
-    /// map, so the box is one null pointer for them.
+    /// Classifier stage after the priority map, if any. The stage is in a box, because most
+    /// classifiers have only the priority map.
     behind: Option<Box<Behind>>,
 }
 

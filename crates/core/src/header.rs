@@ -38,7 +38,7 @@ pub enum Ecn {
     /// instead of a mark.
     #[default]
     NotCapable,
-    /// Switches may mark the packet.
+    /// Switches may mark the packet, because the packet's transport supports ECN.
     Capable,
     /// A switch has marked the packet.
     Marked,

@@ -146,7 +146,7 @@ impl MarkerInfo {
     /// Builds the marking rule with `params`, for a switch.
     ///
     /// # Errors
-    /// Returns the parameter that contradicts another one or does not fit the switch.
+    /// Returns the parameter that contradicts another parameter or does not fit the switch.
     pub fn construct(&self, params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
         if let Err(Faults(faults)) = (self.check)(params)
             && let Some(fault) = faults.into_iter().next()
@@ -293,7 +293,7 @@ impl Marking {
 pub struct Marker {
     /// The rule that decides which packets get a mark.
     pub rule: Marking,
-    /// Bit p: the rule may mark packets of priority p.
+    /// Priorities whose packets the rule may mark: bit p for priority p.
     pub priorities: u32,
 }
 

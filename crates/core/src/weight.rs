@@ -7,7 +7,7 @@
 pub struct Weight(pub u64);
 
 impl Weight {
-    /// The factor one.
+    /// The factor 1, which leaves a number of bytes unchanged.
     pub const ONE: Self = Self(1 << 32);
 
     /// The nearest representable factor. Values beyond 2³² saturate,
@@ -27,7 +27,7 @@ impl Weight {
         Self(u64::try_from(quotient).unwrap_or(u64::MAX))
     }
 
-    /// Product ⌊factor × bytes⌋, saturating.
+    /// Multiplies the factor by `bytes`, rounded down to a byte. The product saturates.
     #[inline]
     #[must_use]
     pub const fn apply(self, bytes: u64) -> u64 {

@@ -237,7 +237,7 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Bytes`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Bytes`].
     #[must_use]
     pub fn bytes(&self, name: &str) -> u64 {
         match self.get(name) {
@@ -290,7 +290,7 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Profiles`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Profiles`].
     #[must_use]
     pub fn profiles(&self, name: &str) -> &[BufferProfile] {
         match self.get(name) {
@@ -299,7 +299,7 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Time`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Time`].
     #[must_use]
     pub fn time(&self, name: &str) -> Time {
         match self.get(name) {
@@ -308,7 +308,7 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Count`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Count`].
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
         match self.get(name) {
@@ -342,7 +342,7 @@ impl Params {
         self.has(name).then(|| self.time(name))
     }
 
-    /// The value of a [`crate::ParamKind::Rate`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Rate`].
     #[must_use]
     pub fn rate(&self, name: &str) -> BitRate {
         match self.get(name) {
@@ -371,7 +371,7 @@ impl Params {
         u32::try_from(self.count(name)).expect("the parameter's range fits 32 bits")
     }
 
-    /// The value of a [`crate::ParamKind::Text`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Text`].
     #[must_use]
     pub fn text(&self, name: &str) -> &str {
         match self.get(name) {
@@ -395,7 +395,7 @@ impl Params {
         self.has(name).then(|| self.texts(name))
     }
 
-    /// The value of a [`crate::ParamKind::Pairs`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Pairs`].
     #[must_use]
     pub fn pairs(&self, name: &str) -> &[(String, String)] {
         match self.get(name) {
@@ -404,7 +404,7 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::File`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::File`].
     #[must_use]
     pub fn file(&self, name: &str) -> &FileContent {
         match self.get(name) {
@@ -432,7 +432,7 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Flag`].
+    /// The value of the parameter `name` of the kind [`crate::ParamKind::Flag`].
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {

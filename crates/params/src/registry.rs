@@ -387,7 +387,7 @@ pub enum RegisterError {
         kind: &'static str,
         /// Name that belongs to the other entry already.
         name: String,
-        /// Full name of the other entry.
+        /// Full name of the entry that has the name already.
         title: String,
     },
     /// A text of the entry is empty or has several lines.

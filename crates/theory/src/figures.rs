@@ -24,7 +24,7 @@ pub enum Scale {
 pub struct Axis {
     /// Title of the axis, for example "arrival rate (line rates)".
     pub title: String,
-    /// Scale of the axis.
+    /// Scale of the figure's axis: linear or logarithmic.
     pub scale: Scale,
 }
 
@@ -71,9 +71,9 @@ pub struct Figure {
     /// Number of the paper's figure and its parameters, including parameters that the paper
     /// does not state.
     pub note: String,
-    /// Horizontal axis of the panel.
+    /// Horizontal axis of the figure's panel.
     pub x: Axis,
-    /// Vertical axis of the panel.
+    /// Vertical axis of the figure's panel.
     pub y: Axis,
     /// Lines of the panel, in the order of the legend.
     pub series: Vec<Series>,

@@ -24,7 +24,7 @@ pub struct Check {
     pub file: &'static str,
     /// Name of the function: the statement, in words with underscores.
     pub name: &'static str,
-    /// Function that checks the statement.
+    /// Function that checks the statement of the paper.
     pub run: fn() -> Tested,
 }
 

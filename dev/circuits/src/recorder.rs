@@ -34,7 +34,7 @@ pub struct Recorded {
     /// Unfinished line of the arrival that the policy is deciding.
     pending: Vec<u64>,
     evicts: bool,
-    /// Per queue, the lengths of the queue that its packets found on arrival. Packets of
+    /// For each queue, the queue lengths that its stored packets found on arrival. Packets of
     /// `plasticine-pisa` carry the length found on arrival as metadata.
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,

@@ -25,7 +25,7 @@ pub struct Unfit(pub String);
 /// A policy, as one of the circuits of `rtl/src` implements it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Dynamic Thresholds with alpha as a shift.
+    /// Dynamic Thresholds, with a shift as the multiplication by alpha.
     Dt,
     /// Active Buffer Management.
     Abm,

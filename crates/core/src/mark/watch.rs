@@ -28,7 +28,7 @@ pub(super) const LENGTH: ParamKind = ParamKind::Bytes { min: 0 };
 pub struct Watch {
     /// Queue or port whose length the rule compares.
     pub scope: Scope,
-    /// Moment at which the rule compares lengths.
+    /// Moment at which the rule compares the queue or port length.
     pub at: Moment,
 }
 

@@ -75,7 +75,7 @@ struct BurstAlpha {
 }
 
 impl BurstAlpha {
-    /// The burst's arrival rate (port rates).
+    /// The burst's arrival rate, as a multiple of the port rate.
     fn arrival_rate(&self) -> f64 {
         self.rate_bps / self.port_rate_bps
     }

@@ -39,7 +39,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{} {unit}", number(value / scale))
 }
 
-/// Text of a size in bytes, in powers of 1000.
+/// Formats a size in bytes as text, in powers of 1000.
 ///
 /// Sizes below a millionth of a byte are the rounding errors of differences, and print as 0 B.
 #[must_use]
@@ -48,13 +48,13 @@ pub fn bytes(value: f64) -> String {
     scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
 }
 
-/// Text of a rate in bits per second.
+/// Formats a rate in bits per second as text with a unit.
 #[must_use]
 pub fn rate(value: f64) -> String {
     scaled(value, &[(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "Kb/s"), (1.0, "b/s")])
 }
 
-/// Text of a time in seconds.
+/// Formats a time in seconds as text with a unit.
 #[must_use]
 pub fn seconds(value: f64) -> String {
     if value == 0.0 {

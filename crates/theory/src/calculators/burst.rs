@@ -70,9 +70,9 @@ const PARAMS: &[ParamInfo] = &[
 /// A burst of many senders to one port, and the switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Incast {
-    /// Number of senders.
+    /// Number of senders of the incast.
     fan_in: u32,
-    /// Rate of each sender (bits/s).
+    /// Rate of each sender of the incast (bits/s).
     sender_rate_bps: f64,
     /// The switch of the incast. `solve` sets the size of its buffer.
     switch: EvenSwitch,

@@ -45,7 +45,7 @@ pub struct Derivation {
     pub title: String,
     /// Steps of the derivation, each with formula and result.
     pub lines: Vec<Line>,
-    /// A table, if the derivation compares values.
+    /// Table of the derivation, if the derivation compares values.
     pub table: Option<Table>,
     /// Final answers of the derivation.
     pub answers: Vec<Answer>,

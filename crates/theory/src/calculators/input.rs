@@ -64,17 +64,17 @@ pub(super) const TAU: ParamInfo = param(
     "LossPass: fraction of a full buffer occupied by packets of large flows.",
 );
 
-/// Value of a size parameter (bytes).
+/// Value of the size parameter `name` (bytes).
 pub(super) fn size(params: &Params, name: &str) -> f64 {
     params.bytes(name) as f64
 }
 
-/// Value of a size parameter that may be omitted (bytes).
+/// Value of the size parameter `name`, which may be omitted (bytes).
 pub(super) fn given_size(params: &Params, name: &str) -> Option<f64> {
     params.given_bytes(name).map(|bytes| bytes as f64)
 }
 
-/// Value of a rate parameter (bits per second).
+/// Value of the rate parameter `name` (bits per second).
 pub(super) fn rate(params: &Params, name: &str) -> f64 {
     params.rate(name).0 as f64
 }

@@ -24,9 +24,9 @@ pub struct Sonic {
     pub lossless_queues: usize,
     /// Number m of lossy egress queues.
     pub lossy_queues: usize,
-    /// Factor α of lossless ingress queues.
+    /// Factor α in the limit of lossless ingress queues.
     pub lossless_alpha: f64,
-    /// Factor α' of lossy egress queues.
+    /// Factor α' in the limit of lossy egress queues.
     pub lossy_alpha: f64,
     /// Rate at which every queue drains while it is not empty (size per time).
     pub drain_rate: f64,

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
     /// The port has the limit `α (B − Q)` (TDT) or is controlled (EDT).
-    /// Laws without state machines have only this state.
+    /// Ports under laws without state machines have only the state `Normal`.
     Normal,
     /// The port absorbs a burst (TDT) or is uncontrolled (EDT).
     Absorption,

@@ -20,9 +20,9 @@ pub struct Pools {
     pub lossless_queues: u32,
     /// Number m of congested lossy egress queues.
     pub lossy_queues: u32,
-    /// Factor α of a lossless ingress queue.
+    /// Factor α in the pause threshold of a lossless ingress queue.
     pub alpha_lossless: f64,
-    /// Factor α' of a lossy egress queue.
+    /// Factor α' in the drop threshold of a lossy egress queue.
     pub alpha_lossy: f64,
 }
 

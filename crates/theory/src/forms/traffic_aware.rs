@@ -7,7 +7,7 @@
 
 use super::{Domain, above, at_least_one, check, positive};
 
-/// The scenario of TDT's section III.
+/// The burst scenario of section III of the TDT paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
     /// Size B of the shared buffer.

@@ -164,7 +164,8 @@ fn block() -> String {
     text
 }
 
-/// The table of all comparisons, `docs/evidence/validation/fluid.csv`.
+/// The table of all comparisons of packets with the fluid model,
+/// `docs/evidence/validation/fluid.csv`.
 fn table() -> String {
     let mut text = String::from(
         "policy,old_queues,alpha_old,alpha_burst,burst_rate,fluid_us,packets_us,difference_percent,fluid_kb,packets_kb,length_difference_percent,within\n",

@@ -141,8 +141,8 @@ fn plasticine_factors_for_a_burst() -> Tested {
         assert_close(plasticine::alpha_low_without_loss(rate)?, alpha, 5e-5);
     }
     assert_eq!(plasticine::alpha_low_without_loss(2.0)?, f64::INFINITY);
-    // A buffer of B = 1 MB at 1 Gb/s is 8 ms. Each case has the rate, the duration (ms), the
-    // printed and the tight alpha_low, and alpha_high at alpha_low = 0.5.
+    // A buffer of B = 1 MB equals 8 ms of a port of 1 Gb/s. Each case has the burst's rate and
+    // duration (ms), the printed and the tight alpha_low, and alpha_high at alpha_low = 0.5.
     let cases = [
         (5.0, 0.48, 3.1667, 4.5556, 0.493_15),
         (8.0, 0.3, 2.8095, 3.4444, 0.5943),

@@ -115,11 +115,12 @@ pub struct DcqcnParameters {
     pub alpha_interval: Time,
     /// Least time between two cuts of the rate.
     pub decrease_interval: Time,
-    /// Time between two increases of the rate.
+    /// Time between two increases of the flow's rate by the timer.
     pub increase_interval: Time,
     /// Bytes on the wire between two increases of the rate. With 0, there is no byte counter.
     pub increase_bytes: u64,
-    /// Number F of increases that halve the distance to the target before the target itself rises.
+    /// Number F of rate increases that halve the distance to the target rate. Then the target rate
+    /// rises.
     pub fast_recovery: u32,
     /// Weight g of a notification in alpha, in (0, 1].
     pub gain: f64,

@@ -46,7 +46,7 @@ const INCREASE: f64 = 1.0;
 const DECREASE: f64 = 0.8;
 /// Largest single decrease max_mdf of the window.
 const DEEPEST: f64 = 0.5;
-/// Windows fs_min and fs_max between which the target scales (segments).
+/// Windows fs_min and fs_max between which the target delay scales (segments).
 const SCALING: (f64, f64) = (0.1, 100.0);
 /// Range fs_range of the target delay as a multiple of the base target.
 const SCALING_RANGE: f64 = 5.0;

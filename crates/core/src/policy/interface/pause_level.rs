@@ -6,7 +6,7 @@
 pub struct PauseLevel {
     /// Bytes that the policy compares: the length of the queue, or its filtered length.
     pub held: u64,
-    /// Threshold of the queue (bytes).
+    /// Threshold at which the queue pauses its sender (bytes).
     pub limit: u64,
 }
 

@@ -24,7 +24,7 @@ pub(crate) const HEADROOM_MODE: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// Unit for which headroom is reserved.
+    /// Unit for which headroom is reserved: each queue, or the whole port.
     pub(crate) enum HeadroomMode {
         Static = "static": "every lossless priority of every port",
         DshLike = "dsh-like":

@@ -70,7 +70,8 @@ impl Slices {
     }
 
     /// Counts the change of `ingress`'s bytes since the last count as a change of the egress queue
-    /// `queue`. Returns the decrease and the increase of the ingress queue (bytes, one of them 0).
+    /// `queue`. Returns the decrease and the increase of the ingress queue (bytes). One number is
+    /// 0.
     pub(crate) fn recount(
         &mut self,
         queue: QueueId,

@@ -26,7 +26,7 @@ pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
           heuristic 3). Device files whose egress pool is the whole memory need more than 1.",
 };
 
-/// Parameter: limit H3 of SONiC's buffer model.
+/// Parameter: factor of the limit of lossy ingress queues (heuristic 3 of SONiC's buffer model).
 pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossy_ingress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
@@ -35,7 +35,7 @@ pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     doc: "Factor of a lossy ingress queue: large, so that lossy packets are lost at egress only (heuristic 3).",
 };
 
-/// Parameter: limit H2 of SONiC's buffer model.
+/// Parameter: factor of the limit of lossless egress queues (heuristic 2 of SONiC's model).
 pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossless_egress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },

@@ -261,7 +261,7 @@ pub struct IntelligentBuffer {
     updates: Updates,
     /// Number of the current interval of each port.
     intervals: Vec<u64>,
-    /// Time of the next update, for [`Updates::Timer`].
+    /// Time of the next update of the fair shares, for [`Updates::Timer`].
     next_update: Time,
     /// Start of each port's interval, for [`Updates::Arrivals`]. `None` before the first packet.
     began: Vec<Option<Time>>,

@@ -61,7 +61,7 @@ impl LongestQueueDrop {
             if victim == arrival.queue || self.lengths.would_lead(arrival.queue, with_packet, victim) {
                 return Verdict::Drop(DropReason::BufferFull);
             }
-            // The policy chooses the victim once. Several packets may have to leave.
+            // The policy chooses the victim once. Several packets of the victim may be evicted.
             // If the policy dropped the arriving packet in between, the evictions would be useless.
             // The victim's queue alone has at least `size` bytes.
         }

@@ -155,8 +155,8 @@ struct Clock {
     steps: Vec<Time>,
 }
 
-/// Rules in which Reverie's public code deviates from the paper. Each rule is a parameter, and
-/// profile `artifact` has all of them.
+/// Rules in which Reverie's public code deviates from the paper. Each rule is a parameter, and the
+/// profile `artifact` sets every rule.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// Only departures update the filter, which never exceeds the
@@ -207,7 +207,7 @@ pub struct Reverie {
     alphas: Vec<Weight>,
     /// Sum of the queues' levels ([`Filter`]) by slice and priority.
     levels: Vec<u64>,
-    /// Current factor α/n by slice and priority.
+    /// Current factor α/n of the thresholds, by slice and priority.
     weights: Vec<Weight>,
     /// Separate alpha of lossy packets tagged `unscheduled`, and this alpha divided by n, by slice
     /// and priority. `None` if these packets have the alpha of their priority.
