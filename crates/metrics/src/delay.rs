@@ -9,7 +9,8 @@ use crate::histogram::{index_of, range_of};
 /// about 1,000 bins for a second.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    /// Number of packets and sum of their delays (ns) per bin; grows to the largest bin used.
+    /// Number of packets and sum of their delays (ns) per bin. The list ends with the largest bin
+    /// used.
     bins: Vec<(u64, u64)>,
 }
 

@@ -30,8 +30,8 @@ pub struct Explanation {
     pub size_bytes: u64,
     /// Tags of the packet, such as `unscheduled` or `retransmission`.
     pub tags: Vec<&'static str>,
-    /// Length of the packet's queue before the packet (bytes).
-    /// For a pause, length of the ingress queue with the packet.
+    /// Length of the packet's queue before the packet arrived (bytes). For a pause, length of the
+    /// ingress queue with the packet.
     pub queue_bytes: u64,
     /// Threshold of the policy for this packet, or the marking threshold (bytes).
     /// For a pause, the limit of the ingress queue.

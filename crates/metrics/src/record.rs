@@ -21,13 +21,13 @@ pub enum ColumnKind {
     U8,
     /// Floating-point numbers of 64 bits.
     F64,
-    /// Classes: indices in memory, names (dictionary) in the file.
+    /// A class: an index in memory, a name from a dictionary in the file.
     Class,
-    /// Switches: indices in memory, names (dictionary) in the file.
+    /// A switch: an index in memory, a name from a dictionary in the file.
     Switch,
-    /// Hosts: indices in memory, names (dictionary) in the file.
+    /// A host: an index in memory, a name from a dictionary in the file.
     Host,
-    /// Words from a short list (dictionary).
+    /// A word from a short list, which the file stores as a dictionary.
     Word,
     /// Free text.
     Text,

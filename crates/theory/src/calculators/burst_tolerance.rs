@@ -138,7 +138,8 @@ pub(super) struct Tolerance {
     pub(super) arrived_bytes: f64,
     /// Bytes that each queue of the burst stores at the first loss.
     pub(super) stored_bytes: f64,
-    /// Bytes that other queues stored when the burst began. For LossPass: at the port of the burst.
+    /// Bytes that other queues stored when the burst began. For LossPass, only queues at the
+    /// burst's port count.
     held_before_bytes: f64,
     /// Derivation of the burst's times and bytes.
     pub(super) derivation: Derivation,

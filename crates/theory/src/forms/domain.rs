@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{input} is {value}, expected {valid}")]
 pub struct DomainError {
-    /// Name of the input, as the argument or field is named.
+    /// Name of the argument or field that is out of its domain.
     pub input: &'static str,
     /// Value of the input, in the unit of the input.
     pub value: f64,

@@ -146,10 +146,11 @@ const ORDINARY: u32 = 1_500;
 /// compare the headroom with these three needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomNeeds {
-    /// Need with ordinary packets (1,500 B), a pause frame that never waits and a peer that stops
-    /// at once (bytes). Less headroom is never enough.
+    /// Headroom needed with ordinary packets (1,500 B), a pause frame that never waits and a peer
+    /// that stops at once (bytes). Less headroom is never enough.
     pub least: u64,
-    /// Need with packets and frames of full size, and the reaction time of the peer (bytes).
+    /// Headroom needed with packets and frames of full size, and the reaction time of the peer
+    /// (bytes).
     pub full_size: u64,
     /// Headroom needed with the packet size that wastes most memory (bytes).
     pub worst: u64,

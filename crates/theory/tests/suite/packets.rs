@@ -215,7 +215,7 @@ impl Cell {
         law.expect("in domain")
     }
 
-    /// Computes the first loss of the burst of a table's cell with the fluid model.
+    /// Computes the first loss of the comparison's burst with the fluid model.
     pub(crate) fn by_fluid(&self) -> First {
         let shape = Shape::new(self.buffer as f64, vec![LINE_BYTES; PORTS], self.queues_per_port())
             .expect("in domain");

@@ -87,8 +87,8 @@ impl Weights {
 
 /// Fraction of the base power that is the target of the public ns-3 code.
 const ARTIFACT_TARGET: f64 = 0.95;
-/// Smallest arrival rate in the public ns-3 code, as a fraction of the link's rate.
-/// The code raises lower rates to this rate.
+/// Smallest arrival rate in the public ns-3 code, as a fraction of the link's rate. The code raises
+/// smaller arrival rates to this smallest rate.
 const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 /// Power up to which the public ns-3 code omits the moving average.
 const ARTIFACT_EASY_POWER: f64 = 0.5;

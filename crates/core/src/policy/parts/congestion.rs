@@ -227,7 +227,7 @@ pub(crate) struct Tracker {
     queues: Vec<QueueState>,
     /// Number n of congested queues by group at the last update or the last arrival, at least one.
     congested: Vec<Weight>,
-    /// Sums of the levels of queues ([`Criterion::Fraction`]) by group, if n changes with every
+    /// Sums of the levels of queues (`Criterion::Fraction`) by group, if n changes with every
     /// arrival.
     levels: Vec<u64>,
     next_update: Time,

@@ -331,7 +331,7 @@ impl IntelligentBuffer {
         self.alphas[usize::from(priority)].apply(self.pool.remaining(buffer))
     }
 
-    /// For [`Updates::Arrivals`]: ends the port's interval at an arrival if the interval is over.
+    /// Ends the port's interval at an arrival if the interval is over, for [`Updates::Arrivals`].
     #[inline]
     fn begin_interval(&mut self, now: Time, port: u16, buffer: &Buffer) {
         let began = &mut self.began[usize::from(port)];

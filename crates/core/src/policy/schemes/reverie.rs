@@ -205,7 +205,7 @@ pub struct Reverie {
     filters: Vec<Filter>,
     /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
-    /// Sum of the queues' levels ([`Filter`]) by slice and priority.
+    /// Sum of the queues' levels (`Filter`) by slice and priority.
     levels: Vec<u64>,
     /// Current factor α/n of the thresholds, by slice and priority.
     weights: Vec<Weight>,
