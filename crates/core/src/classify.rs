@@ -116,8 +116,8 @@ fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Re
 /// Number of code points of a header (DSCP).
 pub const CODE_POINTS: usize = 64;
 
-/// Maps the priority in a packet's header to a queue of the port: one table, as in a switch's
-/// `DSCP_TO_TC_MAP`, optionally followed by a stage that uses flows.
+/// Maps the priority in a packet's header to a queue of the port. The map is one table, as in a
+/// switch's `DSCP_TO_TC_MAP`. A second stage that uses flows is optional.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     /// Number of the last queue, if the map assigns priority p to queue p and larger priorities to

@@ -556,8 +556,8 @@ impl<P: Policy> Switch<P> {
         self.marker.as_mut().is_some_and(|marker| marker.drops(packet, &self.buffer))
     }
 
-    /// Decisions made before the policy is called, for a pause storm, an uncharged priority, a drop
-    /// by WRED, a reserve of a queue or port, or a limit of a port.
+    /// Decisions made before the policy is called. Reasons are a pause storm, an uncharged
+    /// priority, a drop by WRED, a reserve of a queue or port, and a limit of a port.
     #[inline(never)]
     fn decide_without_policy(&mut self, arrival: Arrival) -> Option<Result<Account, DropReason>> {
         if self.is_discarded(&arrival) {

@@ -1,10 +1,10 @@
 //! Calculators that answer engineering questions, each answer with its derivation.
 //!
-//! Each file in `calculators/` defines one calculator with an entry of [`CALCULATORS`]: the name,
-//! the parameters as data, and the function that computes a [`Derivation`] from values of the
-//! parameters. Every step of a derivation names the formula, the numbers in the formula, the result
-//! and the paper. The command line, the Python package and the documentation are generated from the
-//! entries.
+//! Each file in `calculators/` defines one calculator with an entry of [`CALCULATORS`]. An entry
+//! has the name, the parameters as data, and the function that computes a [`Derivation`] from
+//! values of the parameters. Every step of a derivation names the formula, the numbers in the
+//! formula, the result and the paper. The command line, the Python package and the documentation
+//! are generated from the entries.
 //!
 //! ```
 //! use bufferlab_params::ParamValue;

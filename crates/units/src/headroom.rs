@@ -99,8 +99,8 @@ pub struct PausedCable {
 pub struct HeadroomTerm {
     /// Purpose of the part of the headroom, in words.
     pub name: &'static str,
-    /// Formula of this part of the headroom, with C for the rate of arrivals, F for the rate of
-    /// frames, m for the largest packet, and b for the largest packet back.
+    /// Formula of this part of the headroom. C is the rate of arrivals, F the rate of pause frames,
+    /// m the largest packet, and b the largest packet in the opposite direction.
     pub formula: &'static str,
     /// Memory that this part of the headroom needs (bytes).
     pub bytes: u64,

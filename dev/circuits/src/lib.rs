@@ -17,9 +17,9 @@
 //! | 2, a departure | port, priority, size, 0; bytes of queue, port and pool after the departure; then fields of the scheme |
 //! | 3, a control event | `abm`: port, priority, gamma and n (Q32.32) of a queue from now on; `plasticine-pisa`: a pass of the SYNC packets |
 //!
-//! The number of the decision is 0 if the packet was stored, 1 if the buffer was full, and 2 if the
-//! packet exceeded a limit. The number is 3 if the packet was stored after another packet was
-//! evicted.
+//! The number of the decision is 0 if the packet was stored and 1 if the buffer was full. The
+//! number is 2 if the packet exceeded a limit, and 3 if the packet was stored after another packet
+//! was evicted.
 //!
 //! The first field of `abm` is the threshold with the factor rounded to a power of two. The first
 //! fields of `losspass` describe the tail of the large queue: whether it has a packet, the packet's

@@ -389,10 +389,10 @@ fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     assert!((mean("dt") - 3.0).abs() < 0.1, "{} ms", mean("dt"));
 }
 
-/// A steep burst reaches its threshold before the long queues can drain, so Dynamic Thresholds
-/// cut the burst at 130 packets (TDT Eq. 8). If the switch expels the heads of long queues while
-/// the burst grows, the burst gets the fair share of B / 4 that Eq. 4 gives to slow bursts,
-/// at any rate. Without spare memory bandwidth, the burst is cut as under Dynamic Thresholds.
+/// A steep burst reaches its threshold before the long queues can drain, so Dynamic Thresholds cut
+/// the burst at 130 packets (TDT Eq. 8). The switch may expel the heads of long queues while the
+/// burst grows. Then a burst of any rate gets the fair share of B / 4 that Eq. 4 gives to slow
+/// bursts. Without spare memory bandwidth, the burst is cut as under Dynamic Thresholds.
 #[test]
 fn expulsion_lets_a_burst_take_what_long_queues_hold() {
     let params = |cell_rate| {

@@ -91,8 +91,8 @@ fn packet(from: u16, to: u16, priority: u8) -> Packet {
     }
 }
 
-/// Number of packets that the switch stored until the first pause, number of packets from the pause
-/// until the first loss, and reason of the loss.
+/// Number of packets that the switch stored until the first pause, number of packets from the first
+/// pause to the first loss, and reason of the loss.
 fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, DropReason) {
     let mut pauses = PauseLog::default();
     let (mut before, mut after) = (0, 0);

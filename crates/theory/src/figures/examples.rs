@@ -126,7 +126,7 @@ pub(super) fn plasticine_5() -> Result<Vec<Figure>, FluidError> {
     ])
 }
 
-/// Panels of Plasticine Fig. 6 by Eq. 3: the weight is divided by the number of queues of the
+/// Panels of Plasticine Fig. 6 by Eq. 3. The weight is divided by the number of queues of the
 /// priority, and multiplied by the queue's share of the port's rate. Claims PLA-F6a-1 to PLA-F6c-1.
 pub(super) fn plasticine_6() -> Result<Vec<Figure>, FluidError> {
     let mut lines = burst(5, LOW / 25.0, 0.2, 1)?;

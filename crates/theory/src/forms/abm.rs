@@ -139,9 +139,9 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
     Ok(burst.omega()? * positive("buffer", buffer)? / (1.0 + alphas.iter().sum::<f64>()))
 }
 
-/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11, a
-/// bound instead of an equality, E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) −
-/// mu)/(r−γ))]`.
+/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11;
+/// size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`. The paper prints "=" instead
+/// of "≥" (E-ABM-8).
 /// `alphas` has the priorities present **before** the burst. `mu` = `old_drain_rate` is the drain
 /// rate of all old queues together. The bound equals (r−γ)·t1 of Eq. 39 if every old gamma is 1.
 ///
@@ -189,10 +189,10 @@ pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f
 }
 
 /// Time within which a burst of high priority loses no packet if no old queue follows its threshold
-/// (case 2; Eq. 40, Plasticine Eq. 47; time), at most t1:
-/// `ω·B / [(1 + a_low)·((r−γ) + ω·(−n·BW + n_new·(r−γ)))]`. This time grows with the
-/// old queues' drain rate n·BW (Eq. 41: Σ γ, printed with a minus sign, E-ABM-6).
-/// [`f64::INFINITY`] if the old queues drain so fast that the threshold never meets the queue.
+/// (case 2; Eq. 40, Plasticine Eq. 47; time). The lower bound of t1 is `ω·B / [(1 + a_low)·((r−γ) +
+/// ω·(−n·BW + n_new·(r−γ)))]`. The time grows with the old queues' drain rate n·BW (Eq. 41: Σ γ,
+/// printed with a minus sign, E-ABM-6). The result is [`f64::INFINITY`] if the old queues drain so
+/// fast that the threshold never meets the queue.
 ///
 /// # Errors
 /// Returns the errors of [`t1_bound_case_1`]. Also refuses a negative `old_drain_rate`.

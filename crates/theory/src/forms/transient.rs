@@ -128,9 +128,9 @@ pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     limit(old, new, slowest.fold(f64::INFINITY, f64::min))
 }
 
-/// The limit of case 1 by ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed, with the sum over
-/// G_ne instead of the slowest queue (E-ABM-4). The condition is necessary for case 1, but
-/// sufficient only if γ/ω is equal for all queues of G_ne (rate).
+/// The limit of case 1 by ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed. The printed form has
+/// the sum over G_ne instead of the slowest queue (E-ABM-4). The condition is necessary for case 1,
+/// but sufficient only if γ/ω is equal for all queues of G_ne (rate).
 ///
 /// # Errors
 /// Returns the errors of [`case_1_limit`].

@@ -135,8 +135,8 @@ fn twice_the_lossy_pool_avoids_issue_1_only_in_the_limit_of_many_queues() -> Tes
     let many = 1_000_000;
     assert!(with(27.9, many, many).lossy_gets_more()? && !with(28.1, many, many).lossy_gets_more()?);
     assert!(with(27.9, 1, 1).lossy_gets_more_printed() && !with(28.0, 1, 1).lossy_gets_more_printed());
-    // For few queues, the printed condition is wrong in both directions (E-REV-6): sometimes true
-    // where it must be false, sometimes false where it must be true.
+    // For few queues, the printed condition is wrong in both directions (E-REV-6). In the first
+    // case it is true and must be false, in the second case it is false and must be true.
     assert!(!pools(10, 1).lossy_gets_more()? && pools(10, 1).lossy_gets_more_printed());
     let half = Pools { egress_lossy_pool: 9.0, ..pools(1, 10) };
     assert!(half.lossy_gets_more()? && !half.lossy_gets_more_printed());

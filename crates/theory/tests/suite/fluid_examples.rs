@@ -120,8 +120,8 @@ const BUFFER: f64 = 1e6;
 /// Start time of the burst of TDT section VI-A.
 const START: f64 = 0.15;
 
-/// Results of N ports at 2 Gb/s from time 0 and M ports at `rate` from START,
-/// on 16 ports of 1 Gb/s with 1 MB.
+/// Results for 16 ports of 1 Gb/s with 1 MB. N ports receive 2 Gb/s from time 0, and M ports
+/// receive `rate` from START.
 fn overloads_and_burst(law: impl Fn(&Shape) -> Law, n: usize, m: usize, rate: f64) -> Trajectory {
     let shape = Shape::new(BUFFER, vec![LINE; 16], 1).expect("in domain");
     let law = law(&shape);

@@ -48,7 +48,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 /// Builds the Dragonfly. Host i is on router i / p. The ports of a router are its hosts, then the
-/// routers of its group. Global cables follow group by group: global port k of a group belongs to
+/// routers of its group. Global cables follow group by group. Global port k of a group belongs to
 /// router k / h, and leads to the group that is k mod (g − 1) + 1 groups further.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (a, p) = (params.small_count("routers_per_group"), params.small_count("hosts_per_router"));

@@ -481,7 +481,7 @@ fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip()
         ..TestAck::default()
     };
     flow.ack(event(0, 80, true));
-    // The gradient of the round trip is 4/8 and the round trip 84 us, so the power is 1.5 * 1.05 =
+    // The gradient of the round trip is 4/8 and the round trip 84 us. So the power is 1.5 * 1.05 =
     // 1.575, and the smoothed power is 1.0575. The window has no update within the round.
     flow.ack(event(8, 84, false));
     near(flow.paced_window(), 100.0, 1e-3);

@@ -20,7 +20,7 @@ impl Hooks {
     pub const EXPEL: Self = Self(1 << 4);
     /// Hook [`crate::Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
-    /// Hook [`crate::Policy::pause_demand`] for whole ports: when the switch calls the hook for one
+    /// Hook [`crate::Policy::pause_demand`] for whole ports. When the switch calls the hook for one
     /// ingress queue, it also calls the hook for all other ingress queues of the port.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 

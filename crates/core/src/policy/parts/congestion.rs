@@ -95,14 +95,14 @@ pub(crate) enum DrainRate {
     Measured,
     /// The drain rate γ is an equal share of the port for each congested queue of the port.
     Computed,
-    /// The drain rate γ is computed from the bytes that the queue sent in the last interval, plus
-    /// the artifact's credits for visits to empty queues.
+    /// The drain rate γ is computed from the bytes that the queue sent in the last interval. Visits
+    /// to the empty queue add the artifact's credits to these bytes.
     Credited,
     /// The drain rate is measured for a queue that is longer than `longer` and has sent more than
     /// 2,048 B. The rate is relative to the queue's own port and has no upper bound: packets of an
     /// ingress queue may leave through several ports. The drain rate at the last port of a switch
-    /// is never measured, because ns-3 counts ports from 1 and updates the ports whose number is
-    /// below the number of ports. This rule is inferred: only with this rule do the pauses of spine
+    /// is never measured. The reason is that ns-3 counts ports from 1, but updates only ports below
+    /// the number of ports. This rule is inferred: only with this rule do the pauses of spine
     /// switches match the artifact's.
     Unbounded {
         /// Length above which the drain rate of a queue is measured (bytes).

@@ -1,12 +1,12 @@
 //! Headroom from the shared pool, with a small insurance per port, after DSH (dynamic and shared
 //! headroom).
 //!
-//! In DSH, a port keeps headroom for one pause of all its priorities,
-//! and with that guarantee each queue takes its own headroom from the shared pool. The
-//! thresholds in this module are *reconstructed*. T is the queue's threshold and η the headroom.
-//! A queue pauses its sender beyond T − η and continues to use shared memory. The port pauses
-//! all its lossless priorities when its queues together use more than N T (N: lossless priorities),
-//! or when the pool has no space. Later packets use the port's insurance of η.
+//! In DSH, a port keeps headroom for one pause of all its priorities. With that guarantee, each
+//! queue takes its own headroom from the shared pool. The thresholds in this module are
+//! *reconstructed*. T is the queue's threshold, η the headroom, and N the number of lossless
+//! priorities. A queue pauses its sender beyond T − η and continues to use shared memory. The port
+//! pauses all its lossless priorities when its queues together use more than N T, or when the pool
+//! has no space. Later packets use the port's insurance of η.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::policy::interface::{

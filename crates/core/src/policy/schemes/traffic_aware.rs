@@ -1,12 +1,12 @@
 //! Traffic-aware Dynamic Thresholds: every port detects bursts and long-lived overload from its own
 //! packets, and changes the limit of its queues.
 //!
-//! A port is in one of three states. *Normal*: the port's limit is `α (B − Q)`. *Absorption*, when
-//! the port's queue grew by `nec` packets without a drop: the limit is `B / (ports in absorption)`,
-//! so that one burst may use the whole buffer. *Evacuation*, after `dc` drops: the limit is
-//! `B / n`, so that a port with lasting overload frees space for other ports. The scheme protects
-//! short bursts from ports with lasting overload. The policy uses no timers, only counters of
-//! packets stored, sent and dropped.
+//! A port is in one of three states. In the *normal* state, the port's limit is `α (B − Q)`.
+//! *Absorption* begins when the port's queue grew by `nec` packets without a drop. The limit is
+//! then `B / (ports in absorption)`, so that one burst may use the whole buffer. *Evacuation*
+//! begins after `dc` drops. The limit is then `B / n`, so that a port with lasting overload frees
+//! space for other ports. The scheme protects short bursts from ports with lasting overload. The
+//! policy uses no timers, only counters of packets stored, sent and dropped.
 //!
 //! Source: TDT, Huang, Wang, Cui, ToN 2022, section V.
 //! Erratum E-TDT-1 corrects the counter DEC ([`TrafficAware`]).

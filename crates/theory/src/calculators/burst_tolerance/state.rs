@@ -130,8 +130,9 @@ impl EvenSwitch {
         })
     }
 
-    /// Refuses a size, rate or alpha that is not positive, more congested ports or queues than
-    /// exist, more priorities than congested queues on a port, and `tau` outside 0 to 1.
+    /// Refuses a size, rate or alpha that is not positive, and `tau` outside 0 to 1. Also refuses
+    /// more congested ports or queues than exist, and more priorities than congested queues on a
+    /// port.
     fn check(&self) -> Domain<()> {
         positive("buffer", self.buffer_bytes)?;
         positive("port_rate", self.port_rate_bps)?;

@@ -92,8 +92,8 @@ fn omegas(
     }
 }
 
-/// Adds to the derivation the state when the burst arrives: the sum of the omegas, and the free
-/// buffer as the time in which a port sends it (seconds).
+/// Adds the state when the burst arrives to the derivation: the sum of the omegas, and the free
+/// buffer. The free buffer is the time in which a port sends it (seconds).
 fn before(state: &BurstState, old: &[OldQueues], (sum, free): (f64, f64), derivation: &mut Derivation) {
     let (all, free) = (state.buffer_bytes, state.port_bytes(free));
     derivation.step("S before", "sum of omega", "", number(sum), "ABM Eq. 15");
