@@ -324,8 +324,8 @@ impl Buffer {
         self.headroom_peaks[ingress.0 as usize]
     }
 
-    /// Number of ingress queues of the switch. Packets of other memories' ports may arrive through
-    /// them.
+    /// Number of ingress queues of the whole switch, including ports whose egress queues are in
+    /// another memory.
     #[must_use]
     pub fn ingress_queues(&self) -> u16 {
         self.ingress.len() as u16
@@ -625,8 +625,8 @@ mod tests {
             buffer.verify().expect("the ledger is right");
             steps.push((reserved, seen(&buffer)));
         }
-        // The queue's reserve of 1,000 B has 800 B free, and the port's reserve of 500 B has 200 B
-        // free. The pool has 300 B free for this queue, or 2,500 B in total.
+        // The queue grows to 800, 1,200, 1,800 and 2,500 B. The queue first uses its reserve of
+        // 1,000 B, then the port's reserve of 500 B. At last the pool has 300 B and 1,000 B.
         let up = [
             (true, (0, 0, 0)),
             (true, (200, 0, 0)),

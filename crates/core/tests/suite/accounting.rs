@@ -116,8 +116,8 @@ impl Chip {
         stored
     }
 
-    /// Sends packets of the priority group `from` until its sender may resume. Returns the number
-    /// of sent packets.
+    /// Sends packets until the sender to the priority group of port `from` may resume. Returns the
+    /// number of sent packets.
     fn release_to_resume(&mut self, from: u16) -> u64 {
         let mut sent = 0;
         while self.is_paused(from) {

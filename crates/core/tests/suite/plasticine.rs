@@ -190,8 +190,8 @@ fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
 
 #[test]
 fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
-    // Erratum E-PLA-1: the paper states a steady red length of about 17 packets, 9 less than
-    // before. The right length is 15 packets, which is 7 less.
+    // Erratum E-PLA-1: the paper states a steady red length of about 17 packets. So the red length
+    // at the first drop would be 9 less. The right steady length is 15, so it is 7 less.
     let [before, t1, stored, red, yellow] = five_to_one("dt", &[red_and_yellow()]);
     near(before, 10.0, 0.1);
     near(t1, 2.0, 0.1);
@@ -202,8 +202,8 @@ fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
 
 #[test]
 fn seventeen_is_the_steady_state_with_four_low_queues_not_with_five() {
-    // Erratum E-PLA-1: the red length is 60 x 2 / (1 + 4 + 2) = 17.14 packets, and then the first
-    // drop is at time 9.6.
+    // Erratum E-PLA-1: with four yellow queues, the steady red length is 60 x 2 / (1 + 4 + 2) =
+    // 17.14 packets. The red length at the first drop is then 9.6 packets.
     let mut figure = Figure::new("dt", &[red_and_yellow()], 60, 2, 6);
     figure.load = (1..5).map(|queue| (queue, 1)).collect();
     figure.run(400);

@@ -127,8 +127,8 @@ fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     flow.expect(907, second, 25.0, alpha * KEEP.powi(901));
     let third = f64::midpoint(second, 25.0);
     flow.expect(908, third, 25.0, alpha * KEEP.powi(902));
-    // After an increase, a cut sets the target rate. So the target 750.. Gb/s is not used after
-    // 1000 us.
+    // A cut after an increase sets the target rate to the rate before the cut. So the flow no
+    // longer uses the old target rate of 25 Gb/s.
     flow.notify(1_000);
     let (rate, target, _) = flow.state(1_004);
     assert!((target - third).abs() < 1e-6 && rate < third, "{rate} {target}");

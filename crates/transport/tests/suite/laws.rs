@@ -436,7 +436,7 @@ fn powertcp_follows_algorithm_1() {
     let first = 0.9 * (100.0 / 1.12 + 10.0) + 0.1 * 100.0;
     near(flow.paced_window(), first, 1e-2);
     // The old window does not change within the round trip, and the present window changes. The
-    // current is 2 b for a tenth of T.
+    // gradient of the queue length is 2 b for a tenth of T.
     flow.ack(TestAck { telemetry: &[report(16, 30_000, 20_000)], ..TestAck::default() });
     let smoothed = 0.9 * 1.12 + 0.1 * (3.0 * 1.3);
     near(power(&flow), smoothed, 1e-9);

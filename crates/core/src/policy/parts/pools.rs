@@ -46,7 +46,7 @@ pub(crate) struct Pools {
 struct Egress {
     /// Minimum of the queue (bytes), which the lossy egress pool does not count, in every slice.
     reserved: u64,
-    /// Bytes of the queue in the shared pool of the buffer, at the last count.
+    /// Bytes of the queue in the shared pool beyond its minimum, at the last count.
     counted: u64,
     /// Whether the egress queue may receive lossy packets.
     takes_lossy: bool,
