@@ -254,9 +254,8 @@ struct PausePeak {
 /// One switch: its packets and ledger ([`Buffer`]) and its policy `P`.
 ///
 /// The fields that the hot path reads most often are first, and the data of a bypassing packet
-/// shares cache
-/// lines. In a large network every packet reaches a different switch and waits for each cache line
-/// of the switch.
+/// shares cache lines. In a large network every packet reaches a different switch and waits for
+/// each cache line of the switch.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Switch<P> {
@@ -994,8 +993,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Checks two identities of the switch. First, for every queue, packets in = out + dropped +
-    /// evicted + stored.
-    /// Second, the ledger equals the content of the queues.
+    /// evicted + stored. Second, the ledger equals the content of the queues.
     ///
     /// # Errors
     /// Returns the first identity that is broken. A broken identity is a defect of this crate.

@@ -140,8 +140,7 @@ bufferlab_params::entry! {
 
 impl CongestionControlInfo {
     /// Base for a custom registry entry, without names, texts, parameters or special needs. A
-    /// custom
-    /// control with this base reacts to losses like NewReno.
+    /// custom control with this base reacts to losses like NewReno.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],

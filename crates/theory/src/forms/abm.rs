@@ -141,9 +141,9 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
 
 /// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11;
 /// size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`. The paper prints "=" instead
-/// of "≥" (E-ABM-8).
-/// `alphas` has the priorities present **before** the burst. `mu` = `old_drain_rate` is the drain
-/// rate of all old queues together. The bound equals (r−γ)·t1 of Eq. 39 if every old gamma is 1.
+/// of "≥" (E-ABM-8). `alphas` has the priorities present **before** the burst. `mu` =
+/// `old_drain_rate` is the drain rate of all old queues together. The bound equals (r−γ)·t1 of Eq.
+/// 39 if every old gamma is 1.
 ///
 /// # Errors
 /// Returns the errors of [`burst_stored_case_1`]. Also refuses an arrival rate not above the drain

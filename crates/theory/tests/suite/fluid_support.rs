@@ -25,8 +25,7 @@ pub(crate) struct Burst {
 }
 
 /// First instant at which a new queue meets its limit, and the old queues that fall behind their
-/// limits.
-/// The function solves ABM Eq. 29 to 39 for any mix of old queues that follow their limit
+/// limits. The function solves ABM Eq. 29 to 39 for any mix of old queues that follow their limit
 /// or fall behind.
 pub(crate) fn first_drop(buffer: f64, old: &[Old], burst: Burst) -> (f64, Vec<Old>) {
     let sum: f64 = old.iter().map(|(weight, _)| weight).sum();

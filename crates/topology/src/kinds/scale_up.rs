@@ -69,8 +69,7 @@ const PARAMS: &[ParamInfo] = &[
 pub(crate) const MAX_ROUTES: u64 = 1 << 27;
 
 /// Builds the servers and rails. Host i is GPU i mod G of server i / G. The scale-up switches are
-/// the first
-/// switches. The ports of a scale-up switch are its GPUs, then its cards.
+/// the first switches. The ports of a scale-up switch are its GPUs, then its cards.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let gpus = params.small_count("gpus_per_server");
     if !params.has("nics_per_server") {

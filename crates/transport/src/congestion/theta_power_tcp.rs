@@ -82,8 +82,7 @@ impl Controller for ThetaPowerTcp {
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_artifact = config.states == CongestionStates::Ns3;
         // The θ-PowerTCP paper measures the power at every ACK and updates the window once per
-        // round trip.
-        // The public ns-3 code measures and updates once per round trip.
+        // round trip. The public ns-3 code measures and updates once per round trip.
         let measures = !is_artifact || self.law.is_due(ack);
         let updates = measures && self.measure(config, ack) && self.law.is_due(ack);
         if updates {

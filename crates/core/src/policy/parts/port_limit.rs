@@ -10,8 +10,7 @@ pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
 }
 
 /// Admission test of a policy that limits ports. A packet is admitted iff the port stays within
-/// `limit`
-/// with the packet, and the packet fits into the pool.
+/// `limit` with the packet, and the packet fits into the pool.
 #[inline]
 pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
     if !buffer.fits(arrival.header.size) {

@@ -2,12 +2,12 @@
 //! elephants and a fast lane for the first packets of flows.
 //!
 //! Three mechanisms extend Dynamic Thresholds. *ETRAP* separates elephants from mice by the bytes
-//! that a
-//! flow has sent. *AFD* (approximate fair dropping) drops elephants early, with a probability that
-//! grows with the excess over a fair share. A controller adjusts the fair share so that queues stay
-//! near a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every
-//! flow to queue 0, which the scheduler should serve with strict priority. The scheme protects mice
-//! from elephants within a queue. Between queues, only Dynamic Thresholds divide the buffer.
+//! that a flow has sent. *AFD* (approximate fair dropping) drops elephants early, with a
+//! probability that grows with the excess over a fair share. A controller adjusts the fair share so
+//! that queues stay near a reference length. *DPP* (dynamic packet prioritization) sends the first
+//! packets of every flow to queue 0, which the scheduler should serve with strict priority. The
+//! scheme protects mice from elephants within a queue. Between queues, only Dynamic Thresholds
+//! divide the buffer.
 //!
 //! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003, and Cisco white paper c11-738488.
 //! Some constants are from ABM's public artifact. The policy is a loose baseline.

@@ -103,8 +103,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits like Dynamic Thresholds. Expels the heads of queues above `α_p (B − Q)` in round robin,
 /// while the token bucket has tokens.
 ///
-/// As in Occamy's artifact, the bucket may be below zero: a departure always takes its
-/// operations,
+/// As in Occamy's artifact, the bucket may be below zero: a departure always takes its operations,
 /// and an expulsion begins whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
