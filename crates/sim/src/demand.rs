@@ -32,8 +32,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Merges the demand of a run. `noise` is the largest random delay of the start of an open
-    /// workload's flow. `seed` is the run's seed.
+    /// Combines all traffic of a run into one demand. `noise` is the largest random delay of the
+    /// start of an open workload's flow. `seed` is the run's seed.
     pub(crate) fn new(
         mut source: MergeSource,
         queries: Queries,

@@ -29,8 +29,8 @@ pub enum SimError {
         /// Reason why the classifier does not fit the switch.
         source: bufferlab_core::BuildError,
     },
-    /// A policy failed during the run, or demanded something that no switch can do.
-    /// The policy's later verdicts have no meaning.
+    /// A policy failed during the run, or requested an action that no switch supports. The policy's
+    /// later verdicts have no meaning.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
     /// A custom marking rule failed during the run. The rule's later marks have no meaning.

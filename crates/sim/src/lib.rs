@@ -16,13 +16,14 @@
 //!
 //! | part | owns | may also touch |
 //! |---|---|---|
-//! | `engine` | the order of events | all others: it dispatches events and settles their effects |
+//! | `engine` | the order of events | all others: the engine dispatches events and settles their
+//! effects |
 //! | `world` | time, links and the packets on them, routes, timers | |
 //! | `host` | NICs, flows, connections | its uplink, packets at it, timers of hosts (`world::Uplink`) |
 //! | `switch` | the core's pipeline, its record | links of its ports, packets at it (`world::Ports`) |
 //! | `pfc` | pause states, watchdogs | links and timers |
 //! | `demand` | flows to come, queries, closed loops | timers |
-//! | `observe` | rows | nothing: it only reads |
+//! | `observe` | rows | nothing: observers only read |
 //! | `shards` | one run on several threads | whole simulations, one per thread |
 //!
 //! [`Simulation::run_until`] and [`Simulation::step`] advance a run step by step. Between two steps,

@@ -39,9 +39,9 @@ pub(crate) struct World {
     routes: Routes,
     timers: Timers,
     packet_hops: u64,
-    /// Sum of the peak packet counts that this part adopted from other parts of the network.
+    /// Sum of the peak packet counts that this shard adopted from other shards of the network.
     peak_elsewhere: usize,
-    /// Packets for other parts of the network. `None` if the network is not divided.
+    /// Packets for other shards of the network. `None` if the network is not divided.
     border: Option<Box<Border>>,
 }
 
@@ -79,7 +79,7 @@ impl World {
         self.now = time;
     }
 
-    /// Number of packet-hops so far: one for every packet and link.
+    /// Number of packet-hops so far. Every packet counts one hop per link.
     pub(crate) fn packet_hops(&self) -> u64 {
         self.packet_hops
     }
@@ -213,8 +213,8 @@ impl World {
         &mut self.links
     }
 
-    /// Largest number of packets alive at once.
-    /// In a divided network, the number is the sum of the parts' maxima.
+    /// Largest number of packets alive at once. In a network with several shards, the number is the
+    /// sum of the shards' maxima.
     pub(crate) fn peak_packets(&self) -> usize {
         self.packets.peak() + self.peak_elsewhere
     }

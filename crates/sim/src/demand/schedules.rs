@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-/// All schedules of a run. Their nodes are numbered in one sequence.
+/// All schedules of a run. The nodes of all schedules are numbered in one sequence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
     running: Vec<Running>,
@@ -54,9 +54,9 @@ enum Step {
     /// A computation, or a transfer inside a server whose last byte was sent at the start of this
     /// step.
     Last,
-    /// A transfer inside a server is sent. The time is the end of its reception.
+    /// A transfer inside a server is sent. The time is the end of the transfer's reception.
     Sending(Time),
-    /// A flow, which ends with an event of its hosts.
+    /// A flow executes the node. The flow's hosts report the end of the step.
     Flow,
 }
 
@@ -69,7 +69,7 @@ struct Running {
     iteration: u32,
     /// Start time of the schedule's current execution.
     origin: Time,
-    /// Events that nodes still wait for, of nodes for which some but not all events have happened.
+    /// Number of outstanding events of each node for which some but not all events have happened.
     waits: BTreeMap<u32, u32>,
     /// Number of schedule nodes that are not done in this execution.
     left: usize,

@@ -48,8 +48,8 @@ impl Hosts {
         self.overfull.get_or_insert((uplink.host(), uplink.now()));
     }
 
-    /// Ensures that the timer heap has an entry at or before the sender's deadline.
-    /// Entries are lazy: a deadline that moves later takes no work until the old entry expires.
+    /// Ensures that the timer heap has an entry at or before the sender's deadline. A deadline that
+    /// moves to a later time changes no entry until the old entry expires.
     #[inline]
     fn arm_sender(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
@@ -163,8 +163,8 @@ impl Hosts {
         loop {
             let card = &mut self.cards[uplink.host()];
             let slot = card.next_ready(&mut self.flows)?;
-            // The check uses the priority of a flow's first data.
-            // The priority of a packet that PIAS has demoted is checked below.
+            // This check uses the priority of a flow's first data. PIAS may have demoted the next
+            // packet, so the priority of the packet is checked after its creation.
             if card.is_paused(self.flows.senders[slot].priority) {
                 card.park(slot, &mut self.flows);
                 continue;

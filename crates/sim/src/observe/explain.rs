@@ -11,7 +11,7 @@ use bufferlab_metrics::{Answer, BoundText, Explanation, Holder, PolicyOpinion, R
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Number of largest users of the buffer that an explanation names, of each kind.
+/// Number of the largest ports, queues, classes and flows in the buffer that an explanation names.
 const HOLDERS: usize = 5;
 
 /// Kind of switch event that the run explains.

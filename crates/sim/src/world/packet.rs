@@ -30,7 +30,8 @@ impl Flags {
     /// Flag of data with [`Self::WANTS_TELEMETRY`]: switches report the packet's own queue,
     /// not all queues of its port.
     pub(crate) const OF_ITS_QUEUE: Self = Self(1 << 5);
-    /// Flag of a SYN: a bare ACK of the connection that needs no answer. Flag of a SYN-ACK: a FIN.
+    /// Flag of a SYN: the packet is a bare ACK that needs no answer. Flag of a SYN-ACK: the packet
+    /// is a FIN.
     pub(crate) const ENDS: Self = Self(1 << 6);
 
     pub(crate) const fn of_kind(kind: Kind) -> Self {

@@ -7,7 +7,7 @@ use super::packet::Slab;
 use crate::ids::PacketId;
 use bufferlab_units::Time;
 
-/// Packet id that means: no packet.
+/// Packet id at both ends of an empty pipe, which stands for no packet.
 const NONE: PacketId = PacketId(u32::MAX);
 
 /// Packets in flight on a link, with their arrival times.

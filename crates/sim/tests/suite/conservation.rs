@@ -23,8 +23,8 @@ impl Dice {
     }
 }
 
-/// A small random scenario, different for every seed.
-/// All features occur, with buffers from a few packets per port to ample space.
+/// A small random scenario, different for every seed. The scenarios of all seeds together have all
+/// features, with buffers from a few packets per port to ample space.
 fn random_scenario(seed: u64) -> (String, Scenario) {
     let mut dice = Dice(RandomStream::new(seed, "conservation", 0));
     let star = star(6, "10 Gb/s", "2 us");
@@ -60,7 +60,7 @@ fn random_scenario(seed: u64) -> (String, Scenario) {
         }
         _ => "\"round_robin\"",
     };
-    // A partition needs space for one packet in each part.
+    // A policy that partitions the buffer needs space for one packet per queue.
     let buffer = ports * queues * [1_500, 3_000, 10_000, 60_000][dice.0.below(4) as usize];
     let ecn = dice.pick(&[
         "",
@@ -183,7 +183,7 @@ fn transport_of(scenario: &Scenario, rows: &Rows, class: u16) -> usize {
     workload.expect("a class is a workload").transport as usize
 }
 
-/// Checks that flows, queues and the table of reasons have equal losses.
+/// Checks that flows, queues and the table of drop reasons have equal losses.
 fn check_losses(name: &str, rows: &Rows) {
     let by_flow: u64 = rows.flows.iter().map(|flow| flow.dropped_packets).sum();
     let by_reason: u64 = rows.drops.iter().map(|drop| drop.packets).sum();

@@ -59,8 +59,8 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_its_flows_go_on_elsewhere() {
     }
     assert_eq!(healthy.link_losses(), 0);
     let used = |rows: &Rows| tx(rows, "leaf0", "spine1") + tx(rows, "spine1", "leaf0");
-    // In `down` the link carries traffic for 3 of about 15 ms.
-    // In `back` the link is down for 2 ms only.
+    // In the run `down`, the link carries traffic for 3 of about 15 ms. In the run `back`, the link
+    // is down for 2 ms only.
     assert!(used(&down) > 1_000 && used(&down) < used(&healthy) / 2, "{} of {}", used(&down), used(&healthy));
     assert!(used(&back) > 2 * used(&down), "{} and {}", used(&back), used(&down));
     for rows in [&down, &back] {
@@ -141,8 +141,8 @@ fn flows_of_a_host_without_a_link_stay_unfinished_and_harm_nobody() {
             assert_eq!(finished, [false, false, false, true], "{change}, {nic}");
             assert_eq!((rows.totals.flows, rows.totals.flows_finished), (4, 1));
             assert_eq!(rows.totals.end_ns, 300_000_000_000, "what is unfinished was watched until the end");
-            // The ideal is 4 us of propagation in both directions, and 400 KB at 10 Gb/s.
-            // The ideal completion time ignores failures.
+            // The ideal completion time is 4 us of propagation in both directions, and 400 KB at 10
+            // Gb/s. The ideal completion time ignores failures.
             assert!(rows.flows.iter().all(|flow| flow.ideal_ns == 324_000.0), "{:?}", rows.flows);
             let patient = rows.flow(0);
             assert!((15..25).contains(&patient.timeouts), "1 ms, 2 ms, 4 ms … 60 s: {patient:?}");

@@ -78,7 +78,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a scenario unchanged, or as an ideal switch.
+/// Runs a scenario unchanged, or with an ideal switch.
 fn run(file: &str, ideal: bool) -> Shown {
     let loaded = load(&folder().join("scenarios").join(file), &[]).unwrap_or_else(|e| panic!("{e}"));
     let mut scenario = loaded.scenario;

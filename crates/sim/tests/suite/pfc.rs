@@ -401,7 +401,7 @@ fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
 
 #[test]
 fn frames_that_a_link_loses_pause_nobody() {
-    // The frame leaves at 16.4 us and would have arrived at 17.45 us.
+    // The pause frame leaves at 16.4 us and would have arrived at 17.45 us.
     let rows = flapping_chain("\"17 us\", \"5 ms\"");
     let paused = rows.pause_spans.iter().filter(|span| span.paused == "s0").count();
     let sent =
@@ -472,7 +472,8 @@ fn a_port_on_which_nothing_is_lossless_sends_no_pauses_and_ignores_those_that_co
     // The second port of s0 leads to s1, and the first port of s1 leads to s0.
     let (neither, deaf) = (chain(", ports = [1]", "1200 us"), chain(", ports = [0]", "1200 us"));
     assert!(neither.pauses.iter().all(|row| row.sent_pauses == 0), "{:?}", neither.pauses);
-    // The pauses of s1 have no effect: arrivals exceed its headroom, and s0 never stops sending.
+    // The pauses of s1 have no effect: arrivals exceed the headroom of s1, and s0 never stops
+    // sending.
     let (sender, asking) = (pauses(&deaf, 0, 1), pauses(&deaf, 1, 0));
     assert!(asking.sent_pauses > 0 && sender.received_pauses == asking.sent_pauses, "{asking:?}");
     assert_eq!((sender.paused_ns, asking.neighbour_paused_ns), (0, 0));

@@ -57,8 +57,8 @@ fn either_rule_breaks_the_deadlock_and_the_circle_is_told_as_ended() {
         );
         let cycle = &rows.pause_cycles[0];
         let first = rows.storms.iter().map(|storm| storm.detected_ns).min().expect("it was noticed");
-        // The rule must be true in ten polls in a row.
-        // The first of the ten polls is up to 100 us after the cycle formed for the last time.
+        // The watchdog's rule must be true in ten polls in a row. The first of the ten polls is up
+        // to 100 us after the cycle formed for the last time.
         let closed = deadlock("").pause_cycles[0].last_ns;
         assert!(
             (closed + 1_000_000..=closed + 1_100_000).contains(&first),
@@ -129,8 +129,8 @@ fn a_storming_host_stops_everybody_unless_a_watchdog_contains_it() {
     let WatchdogRow { detected_ns, restored_ns, rule, action, .. } = with.storms[0];
     assert_eq!((with.storms.len(), rule, action), (1, "mellanox", "drop"));
     assert_eq!((detected_ns, with.storms[0].switch, with.storms[0].port), (1_600_000, 0, 0));
-    // The last frame arrives before 7 ms and pauses until 7.04 ms. Polls from 7.1 ms on find
-    // neither a frame nor a pause, and the fifth of these polls restores the queue.
+    // The last pause frame arrives before 7 ms and pauses the queue until 7.04 ms. Polls from 7.1
+    // ms on find neither a frame nor a pause, and the fifth of these polls restores the queue.
     assert_eq!(restored_ns, Some(7_500_000));
     let lost = with.storms[0].flushed_packets + with.storms[0].discarded_packets;
     assert_eq!((lost, lost * 1_500), (with.switch_losses(), with.storms[0].lost_bytes));

@@ -35,7 +35,7 @@ fn a_link_is_used_as_much_as_traffic_is_offered() {
             );
         }
         assert!((rows.totals.flows as f64 - flows).abs() < 4.0 * flows.sqrt(), "{} flows", rows.totals.flows);
-        // The exact count follows, because no packet is sent twice.
+        // No packet is sent twice, so the number of flows determines the bytes on the wire exactly.
         let bytes: u64 = rows.links.iter().filter(|link| link.role == "up").map(|link| link.tx_bytes).sum();
         assert_eq!(bytes, rows.totals.flows * 5 * 1_508);
     }

@@ -1,5 +1,5 @@
-//! Tests of RDMA in the network: closed forms without load, repair of losses, fair shares,
-//! promised queues, and no loss of lossless priorities.
+//! Tests of RDMA in the network: closed forms without load, repair of losses, fair shares, queue
+//! lengths of congestion controls, and no loss of lossless priorities.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -125,7 +125,7 @@ fn either_recovery_ends_a_lossy_incast_with_every_byte_delivered_once() {
     }
 }
 
-/// Endless messages from hosts 0 … to the last host of a star, started at intervals of 1 ms.
+/// Endless messages from `count` hosts to the last host of a star, started at intervals of 1 ms.
 fn contenders(keys: &str, switch: &str, count: u32, milliseconds: u64) -> Rows {
     let lab = Lab::new(&star(count + 1, "25 Gb/s", "2 us"), switch, &rdma(keys));
     let start = |src: u32| Time::from_us(1_003 * u64::from(src));

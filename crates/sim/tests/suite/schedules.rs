@@ -358,7 +358,8 @@ fn the_end_of_a_run_leaves_rows_without_an_end() {
         from_file("long", &long, "file = \"schedule.csv\"").unwrap_or_else(|error| panic!("{error}"));
     let rows = run_fast(&scenario);
     let open: Vec<_> = rows.schedule.iter().filter(|row| row.end_ps.is_none()).collect();
-    // The current computation, and the computation that waits for its processor.
+    // Two nodes are unfinished: the current computation, and the computation that waits for its
+    // processor.
     assert_eq!(open.iter().map(|row| row.node).collect::<Vec<_>>(), [1, 2]);
     assert_eq!((open[0].start_ps.is_some(), open[1].start_ps), (true, None));
 }
