@@ -67,8 +67,8 @@ impl Operation {
 /// Algorithm that executes a collective: the order and the partners of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Algorithm that sends messages to the next rank of a ring. A broadcast is a chain, an
-    /// all-to-all is a rotation.
+    /// Algorithm that sends messages to the next rank of a ring. On a ring, a broadcast is a chain
+    /// and an all-to-all is a rotation.
     Ring,
     /// Algorithm that sends messages along one binary tree of ranks.
     Tree,
@@ -266,7 +266,7 @@ fn algorithms(operation: Operation) -> String {
 /// every position: a barrier that opens when the rank has received all its data. If a rank receives
 /// no data, its barrier opens when its data is sent.
 ///
-/// A part of less than a byte is sent as one byte.
+/// A message part of less than one byte is sent as one byte.
 ///
 /// # Errors
 /// Returns [`CollectiveError`]; the builder may then have a part of the transfers.

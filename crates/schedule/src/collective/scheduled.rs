@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn bus_bandwidth_has_the_factors_of_nccl_tests() {
-        // 8 ranks, 1 GB, 1 s: S/t is 8 Gb/s.
+        // A collective of 8 ranks moves 1 GB in 1 s, so S/t is 8 Gb/s.
         let bus = |operation| {
             let collective =
                 ScheduledCollective { operation, algorithm: Algorithm::Ring, bytes: 1_000_000_000, ranks: 8 };
