@@ -42,7 +42,7 @@ impl Foreign {
         Self::detect(content).filter(|foreign| foreign.name != own)
     }
 
-    /// Whether the format is this program's, or a packet capture.
+    /// Whether the format belongs to this program, or is a packet capture.
     pub(crate) fn is_own(self) -> bool {
         [LIST_OF_FLOWS, PACKET_TRACE, CAPTURE].contains(&self.name)
     }

@@ -132,5 +132,5 @@ const SIZE_WORDS: [Word; BUILTIN_SIZES.len()] = {
     words
 };
 
-/// Kind of a parameter that is a distribution of flow sizes; [`WorkloadContext::sizes`] reads it.
+/// Kind of a parameter that is a size distribution, which [`WorkloadContext::sizes`] reads.
 pub const FLOW_SIZES: ParamKind = ParamKind::FlowSizes(&SIZE_WORDS);
