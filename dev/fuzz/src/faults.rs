@@ -1,9 +1,9 @@
 //! Runs the real program while the system fails. A fault is a failing system call on a file
 //! (create, write, read, rename, remove), memory exhaustion, or a kill at any moment.
 //!
-//! After every fault, the exit code must be right and earlier results complete.
-//! Partial results must never be taken for finished results.
-//! The repeated command must produce the bytes of an undisturbed command.
+//! After every fault, the exit code must be right and earlier results must be complete. Partial
+//! results must never be taken for finished results. The repeated command must produce the bytes of
+//! an undisturbed command.
 
 mod bench;
 mod disturb;

@@ -24,8 +24,8 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 /// A worker process and the case that it runs at present.
 struct Worker {
     child: Child,
-    /// Number of the case that the worker has announced. The next field is the time of the worker's
-    /// last output.
+    /// Number of the case that the worker has announced. The field `heard` has the time of the
+    /// worker's last output.
     number: Option<u64>,
     heard: Instant,
     /// CPU time of the worker at its last output.
