@@ -226,7 +226,7 @@ struct Defective {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
-    /// The ledger does not release every third departing packet.
+    /// The ledger does not release the bytes of every third departing packet.
     LeakyLedger,
     /// The switch loses every fifth packet on its departure.
     LosesPackets,

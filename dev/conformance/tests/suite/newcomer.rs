@@ -209,7 +209,7 @@ impl WalkThrough {
 }
 
 /// Formats the counts of added files and lines: "one source file", "two lines". For a count of
-/// zero, the text is the noun alone.
+/// zero, the text has only the noun.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
