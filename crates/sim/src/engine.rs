@@ -160,8 +160,8 @@ impl Simulation {
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<(), SimError> {
         let events_per_report = self.events_per_report();
-        // Progress reports come at multiples of this number of events, wherever the caller pauses
-        // the run.
+        // The engine reports progress at multiples of `events_per_report` events, wherever the
+        // caller pauses the run.
         let mut next_report = (self.events / events_per_report + 1) * events_per_report;
         self.is_plain = !self.verify && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();

@@ -84,7 +84,7 @@ impl World {
         self.packet_hops
     }
 
-    /// The next event of any link.
+    /// Returns the earliest event of all links.
     #[inline]
     pub(crate) fn next_link_event(&mut self) -> Upcoming {
         self.calendar.next()
@@ -166,8 +166,8 @@ impl World {
         false
     }
 
-    /// Puts a packet on link `id`, which is idle or whose device has space. `more`:
-    /// whether another packet waits.
+    /// Puts a packet on link `id`, which is idle or whose device has space. `more` states whether
+    /// another packet waits.
     #[inline(always)] // Inlined into the two places that send packets: hosts and switches.
     fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let link = &mut self.links[id];
@@ -334,7 +334,7 @@ impl Uplink<'_> {
         self.world.claim(self.host.uplink())
     }
 
-    /// Sends a packet over the uplink. `more`: whether another packet waits.
+    /// Sends a packet over the uplink. `more` states whether another packet waits.
     #[inline]
     pub(crate) fn transmit(&mut self, id: PacketId, more: bool) {
         self.world.transmit(self.host.uplink(), id, more);
@@ -409,7 +409,8 @@ impl Ports<'_> {
         self.world.claim(self.first.at_port(port))
     }
 
-    /// Sends a packet through `port`, whose link is idle. `more`: whether another packet waits.
+    /// Sends a packet through `port`, whose link is idle. `more` states whether another packet
+    /// waits.
     #[inline]
     pub(crate) fn transmit(&mut self, port: u16, id: PacketId, more: bool) {
         self.world.transmit(self.first.at_port(port), id, more);

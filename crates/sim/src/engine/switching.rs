@@ -154,7 +154,7 @@ impl Simulation {
     /// Drops the packets on a link and the packets that a switch has queued for the link.
     fn empty_link(&mut self, id: LinkId) -> Result<(), SimError> {
         // The calendar contains the delivery of the link's first packet and must find that packet.
-        // The first packet is therefore lost at its arrival time.
+        // So the first packet of the failed link is lost at its arrival time.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
         for packet in self.world.take_back(id).into_iter().rev() {

@@ -169,8 +169,8 @@ impl Explainer {
         });
     }
 
-    /// Whether an event at `port` matches the request and is not to be skipped.
-    /// Each call counts an event that matches.
+    /// Whether an event at `port` matches the request and is not to be skipped. Each call counts an
+    /// event that matches the request.
     fn wants(&mut self, view: View<'_>, context: &EventContext, port: u16) -> bool {
         let request = &self.request;
         let is_wanted = request.event.covers(context.event)

@@ -25,7 +25,7 @@ pub(crate) struct Border {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,
-    /// One entry per packet if the run needs telemetry, otherwise empty.
+    /// Telemetry reports of every packet; empty if the run needs no telemetry.
     pub(crate) reports: Vec<Reports>,
     /// Timers that pause frames set at the far ends of their links.
     pub(crate) timers: Vec<(Time, Timer)>,

@@ -74,7 +74,7 @@ impl Flags {
 pub(crate) struct Packet {
     /// Time at which the data was sent. An ACK echoes this time.
     pub(crate) sent: Time,
-    /// Header of the packet. Its size is the bytes on the wire.
+    /// Header of the packet. The size in the header is the size on the wire (bytes).
     pub(crate) header: Header,
     /// Segment number of data, or cumulative acknowledgement of an ACK.
     pub(crate) seq: u32,

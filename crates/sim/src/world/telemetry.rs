@@ -29,7 +29,8 @@ struct PacketReports {
 }
 
 impl Telemetry {
-    /// Creates the table. `is_wanted`: whether any transport of the run requests reports.
+    /// Creates the table of reports. `is_wanted` states whether any transport of the run requests
+    /// reports.
     pub(crate) fn new(is_wanted: bool) -> Self {
         Self { rows: Vec::new(), is_wanted }
     }

@@ -101,8 +101,8 @@ fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
 fn finite_deterministic_loss(load: f64, waiting: usize) -> f64 {
     let arrivals =
         |count: usize| (1..=count).fold(f64::exp(-load), |probability, k| probability * load / k as f64);
-    // The loop computes π without normalisation:
-    // π_{j+1} follows from the balance of state j, which is linear.
+    // The loop computes the state probabilities π without normalisation: π_{j+1} follows from the
+    // balance of state j, which is linear.
     let mut chain = vec![1.0];
     for state in 0..waiting {
         let known: f64 = (1..=state).map(|from| chain[from] * arrivals(state + 1 - from)).sum();
@@ -381,8 +381,8 @@ fn senders_at_line_rate_into_one_port_are_paused_for_one_minus_one_of_k() {
         assert_eq!(rows.switch_losses(), 0);
         let paused: u64 =
             rows.pauses.iter().filter(|row| row.priority == 1).map(|row| row.neighbour_paused_ns).sum();
-        // All senders get equal service and end together, after k times the time of
-        // a single sender.
+        // All senders get equal service and end together. With k senders, they need k times the
+        // time of a single sender.
         let end = f64::from(senders) * 0.05 * 1e9;
         let share = paused as f64 / f64::from(senders) / end;
         near(&format!("{senders} senders"), share, 1.0 - 1.0 / f64::from(senders), 0.1);

@@ -113,8 +113,8 @@ fn a_slower_direction_is_respected_and_the_other_is_not_slowed() {
     let rows = run_fast(&lab.times("20 ms", "1 s").flows(flows));
     let seconds = |number| rows.flow(number).fct_ns.expect("it finishes") as f64 * 1e-9;
     let wire_bits = 10e6 * 8.0 * 1_454.0 / 1_400.0;
-    // The acknowledgements of the second flow share the slow uplink with the first flow's data.
-    // Each acknowledgement takes 54 of 1454 B.
+    // The acknowledgements of the second flow share the slow uplink with the first flow's data. An
+    // acknowledgement has 54 B, and a data frame has 1454 B.
     let expected = wire_bits * (1.0 + 54.0 / 1_454.0) / 1e9;
     assert!((seconds(0) / expected - 1.0).abs() < 0.02, "{} s, expected {expected} s", seconds(0));
     assert!((seconds(1) / (wire_bits / 10e9) - 1.0).abs() < 0.05, "{} s", seconds(1));

@@ -46,8 +46,8 @@ fn simultaneous_arrivals_are_ordered_fairly_for_any_number_of_hosts() {
     }
 }
 
-/// Results of two long flows of `control` from hosts 0 and 1 to host 2 within `duration`.
-/// The second flow starts `gap_us` later.
+/// Results of two long flows of `control` from hosts 0 and 1 to host 2 within `duration`. The
+/// second flow starts `gap_us` microseconds after the first flow.
 ///
 /// Hosts send faster than the port drains. Otherwise one flow could fill the port alone,
 /// because its packets arrive exactly when other packets leave, and a drop-tail queue excludes the

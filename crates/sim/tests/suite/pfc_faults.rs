@@ -34,7 +34,8 @@ fn a_ring_of_three_switches_with_routes_round_it_deadlocks_and_without_them_does
     assert_eq!(rows.pause_cycles.len(), 1, "{:?}", rows.pause_cycles);
     let cycle = &rows.pause_cycles[0];
     assert_eq!(cycle.members, ["s0", "s1", "s2"]);
-    // The first cycles end at once, because a resume frame was in flight when they formed.
+    // The first cycles of paused links end at once, because a resume frame was in flight when the
+    // cycles formed.
     assert!(cycle.lasted() && cycle.times > 1 && cycle.time_ns < cycle.last_ns, "{cycle:?}");
     let lasting_ns = 20_000_000 - cycle.last_ns;
     assert!((lasting_ns..20_000_000 - cycle.time_ns).contains(&cycle.total_ns), "{cycle:?}");
@@ -197,7 +198,8 @@ fn a_storm_of_all_priorities_begins_and_ends_in_turn_if_its_port_stops_counting(
     }
 }
 
-/// Detections and restorations of the storms of a shipped scenario (ms), for frames that count.
+/// Times (ms) at which a watchdog detects and ends the storms of a shipped scenario. `counts`
+/// selects the pause frames that the watchdog counts.
 fn shipped_storms(file: &str, counts: &str) -> Vec<(u64, Option<u64>)> {
     let rows = scenario(file, &[("switch.pfc.watchdog.counts", &format!("\"{counts}\""))]);
     let ms = |ns: u64| ns / 1_000_000;
@@ -208,7 +210,7 @@ fn shipped_storms(file: &str, counts: &str) -> Vec<(u64, Option<u64>)> {
 fn the_scenario_of_zero_quanta_restores_with_the_storm_or_with_its_last_frame() {
     let file = "watchdog-zero-quanta.toml";
     // The host sends the last frame that pauses just before 3 s, and its last frame just before 5
-    // s. The second poll after the last frame restores the queue.
+    // s. The second poll after the last counted frame restores the queue.
     assert_eq!(shipped_storms(file, "pauses"), [(1_200, Some(3_200))]);
     assert_eq!(shipped_storms(file, "frames"), [(1_200, Some(5_200))]);
 }

@@ -200,7 +200,7 @@ fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() 
     // While all three flows wait, their shares are 3/5, 1/5 and 1/5.
     let first = wire[0] * 5.0 / 3.0;
     assert_near(times[0], wire_ns(first), "three fifths");
-    // After the first flow, the other two flows have half of the rate each.
+    // After the end of the first flow, the other two flows have half of the rate each.
     let second = first + 2.0 * (wire[1] - first / 5.0);
     assert_near(times[1], wire_ns(second), "a fifth, then half");
     assert_near(times[2], wire_ns(wire.iter().sum()), "the rest");

@@ -212,8 +212,8 @@ fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
     );
     for control in ["powertcp", "theta-powertcp"] {
         let (jain, used, queue) = promises(control, 40, 120);
-        // The expected queue is the sum of the additive increases.
-        // Each increase is a tenth of a bandwidth-delay product.
+        // The expected queue is the sum of the additive increases. Each additive increase is a
+        // tenth of a bandwidth-delay product.
         let expected = 2.0 * BDP / 10.0;
         assert!((queue / expected - 1.0).abs() < 0.05, "{control}: {queue}, expected {expected}");
         assert!(jain > 0.95 && used > 0.999, "{control}: {jain} {used}");

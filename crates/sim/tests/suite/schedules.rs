@@ -5,12 +5,12 @@
 //! All ranks are hosts of one switch, with cables of rate r and delay d. A message of b bytes has
 //! b/P packets with P bytes of payload and H bytes of headers, so w(b) = b·(P + H)/P bytes on the
 //! wire. The sender's last bit leaves after w(b)/r. The last packet is then stored and forwarded
-//! once, so its last bit arrives L = (P + H)/r + 2d later. These are the closed forms of
+//! once, so its last bit arrives L = (P + H)/r + 2d later. These times are the closed forms of
 //! [`ideal_time`] with w(S) for S and this L.
 //!
 //! The receiver acknowledges the last packet at once, with A bytes. The ACK leaves before the
 //! message that waited for the packet, so every step of a chain except the first takes A/r more.
-//! Two cases wait for an ACK to arrive, which takes 2·(A/r + d). The rotation of an all-to-all
+//! Two algorithms wait for an ACK to arrive, which takes 2·(A/r + d). The rotation of an all-to-all
 //! waits after each step but the last. The root of a hierarchical broadcast waits before it sends
 //! inside its server; with more than two servers, other ranks end later than the root.
 //!

@@ -15,8 +15,8 @@ const BASE_US: f64 = 80.0 + 3.0 * FRAME_US + 3.0 * 0.0432;
 const RATE: f64 = 1_250.0;
 const MARKING: u64 = 91_000;
 
-/// Results of two endless flows over a bottleneck as fast as the hosts.
-/// The second flow starts 5 ms later.
+/// Results of two endless flows over a bottleneck as fast as the hosts. The second flow starts 5 ms
+/// after the first flow.
 fn two_flows(control: &str, buffer: &str, milliseconds: u64) -> Rows {
     let uses_ecn = find_congestion_control(control).expect("registered").uses_ecn;
     let ecn = if uses_ecn {
@@ -139,7 +139,7 @@ fn swift_keeps_the_delay_at_its_target() {
     let found = share("swift", "2 MB", 60, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
     let base_target = 1.25 * BASE_US;
-    // Each flow has W = target * C/2, and the target depends on W.
+    // The window of each flow is W = target * C/2, and the delay target depends on W.
     let mut target = base_target;
     for _ in 0..100 {
         let window = target * RATE / FRAME / 2.0;
