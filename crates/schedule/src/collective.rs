@@ -72,8 +72,8 @@ pub enum Algorithm {
     Ring,
     /// Algorithm that sends messages along one binary tree of ranks.
     Tree,
-    /// Two binary trees with half of the data each.
-    /// A rank is inside one tree and a leaf of the other tree.
+    /// Algorithm with two binary trees of ranks, which carry half of the data each. A rank is
+    /// inside one tree and a leaf of the other tree.
     DoubleBinaryTree,
     /// Algorithm in which every rank exchanges data with partners at distances n/2, n/4 … 1, or in
     /// the reverse order.
