@@ -145,8 +145,8 @@ impl SwitchMemory {
         let own = flow_tables_bytes(spec.policy_params.iter().map(|(name, value)| (name.as_str(), value)));
         let classifier =
             spec.classifier.as_ref().map_or(0, |classifier| flow_tables_bytes(classifier.params.iter()));
-        // The classifier's description counts once more, because every slice has a copy besides the
-        // scenario's.
+        // The classifier's description counts once more than the slices, because the scenario has
+        // another copy.
         let tables = slices * own + (slices + 1) * classifier;
         let pauses = if spec.pfc.is_some() { queues * PAUSED_QUEUE } else { 0 };
         let ledger = queues * QUEUE + slices * (queues * INGRESS_QUEUE + MEMORY) + ports * PORT;

@@ -296,7 +296,7 @@ impl Pfc {
         }
     }
 
-    /// Frame mode and reaction time of the switch that demands pauses of `target`.
+    /// Mode of pause frames, and reaction time of the switch that demands pauses of `target`.
     fn frames_of(&self, world: &World, target: Target) -> Option<(PauseFrames, Time)> {
         let End::Switch(switch, _) = world.links()[target.link].to else { return None };
         self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction))
@@ -309,10 +309,11 @@ impl Pfc {
         let state = self.state(target);
         let key = target.key(state.generation);
         let paused = state.demanded.is_some();
-        // The time of the repetition may have passed while no pause was demanded.
+        // The time at which a pause must be repeated may have passed while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
-            // The switch withdrew its demand while the frame waited.
+            // The switch has withdrawn its demand for a pause while the pause frame waited for the
+            // link.
             return;
         }
         (state.told, state.repeat) = (paused, false);

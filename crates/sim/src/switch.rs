@@ -486,7 +486,8 @@ impl SwitchNode {
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         for logged in &mut listener.record.effects.log {
-            // The log names the departing packet also for pauses that end with its departure.
+            // If a departure ends pauses, the log entries of these pauses also name the departing
+            // packet.
             logged.packet = logged.packet.or(Some(PacketId(sent.packet)));
         }
         let queue = QueueId(sent.queue.0 + slice.first_queue);

@@ -78,8 +78,8 @@ impl Jitter {
         source: &mut impl FlowSource,
         mut note: impl FnMut(&FlowSpec),
     ) -> Option<FlowSpec> {
-        // A next flow of the source that starts after the first waiting flow cannot start before
-        // that flow.
+        // If the next flow of the source starts after the first waiting flow, the delayed start of
+        // the next flow is also later.
         while let Some(head) = &self.head
             && self.waiting.peek().is_none_or(|Reverse(first)| head.start <= first.0.start)
         {

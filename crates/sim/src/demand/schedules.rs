@@ -281,7 +281,7 @@ impl Schedules {
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Releases waiting nodes from events whose delay has passed.
+    /// Releases schedule nodes that wait for events whose delay has passed.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()

@@ -237,7 +237,8 @@ fn data_packet(
 fn data_header(flow: &SenderSlot, transport: &Transport, segment: Segment, sent_before: u64) -> Header {
     let is_last = segment.seq + 1 == flow.total;
     let payload = if is_last { flow.last_payload } else { transport.segment };
-    // The count of bytes sent includes retransmissions, as at hosts of the public ns-3 code.
+    // The number of bytes that the flow has sent includes retransmissions, as in the public ns-3
+    // code.
     let bytes_before = sent_before * u64::from(transport.segment);
     let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
     let passed = u8::try_from(passed).expect("a port has at most 32 queues");

@@ -134,8 +134,8 @@ impl Explainer {
         }
         let packet = &view.world.packets()[context.seen.packet];
         let tags = packet.header.tags;
-        // The buffer already contains the marked packet, but the rule compared the queue length
-        // without this packet.
+        // The buffer already contains the marked packet, but the marking rule compared the queue
+        // length without this packet.
         let size_bytes = u64::from(context.seen.size);
         let own = if context.event == ExplainedEvent::Mark { size_bytes } else { 0 };
         let inputs = inputs(slice, queue, context.ingress);

@@ -52,7 +52,7 @@ impl Pfc {
         match timer {
             PauseTimer::Watchdog(switch) => shard.has_switch(switch),
             PauseTimer::Storm(storm) => shard.has_host(self.storms[storm].host),
-            // All other timers exist only in the shard that needs them.
+            // All other pause timers exist only in the shard that needs them.
             _ => true,
         }
     }

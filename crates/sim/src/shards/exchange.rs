@@ -118,8 +118,9 @@ impl Exchange {
         let meeting = self.meetings.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
             self.arrived.store(0, Ordering::Relaxed);
-            // The thread takes the lock first. Without the lock, a thread could check the meeting
-            // before its completion and sleep after the completion.
+            // The last thread takes the lock before it completes the meeting. Without the lock,
+            // another thread could check the meeting before its completion and sleep after the
+            // completion.
             let asleep = locked(&self.asleep);
             self.meetings.store(meeting + 1, Ordering::Release);
             if *asleep > 0 {

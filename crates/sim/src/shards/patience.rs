@@ -75,7 +75,7 @@ mod tests {
             patience.was_worth_it();
         }
         assert_eq!(patience.spins(), MOST);
-        // Long spinning costs more time than it saves if a third of all waits end in sleep.
+        // If a third of all waits end in sleep, long spinning costs more time than it saves.
         for _ in 0..100 {
             patience.was_worth_it();
             patience.was_worth_it();

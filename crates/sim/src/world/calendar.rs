@@ -208,8 +208,8 @@ impl Calendar {
         let after = time.0 - self.epoch;
         let bucket = after >> self.width_bits;
         let event = after << KEY_BITS | key;
-        // The subtraction wraps for the open bucket and earlier buckets.
-        // An event too far from the epoch is also beyond the ring.
+        // The subtraction wraps for the open bucket and earlier buckets. An event whose time is too
+        // far from the epoch is also beyond the ring.
         if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
         } else {
@@ -316,7 +316,7 @@ impl Calendar {
     fn take_list(&mut self, first: u32) {
         let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
         let (mut place, mut last, mut len) = (first, END, self.current.len);
-        // `END` is no valid index, so the loop ends at this value.
+        // `END` is no valid index, so the loop ends at the index `END`.
         while let Some(&Waiting { event, next }) = places.get(place as usize) {
             let Some(slot) = slots.get_mut(len) else {
                 self.current.len = len;
@@ -480,8 +480,8 @@ impl Calendar {
     fn skip_to(&mut self, time: Time) {
         let times = self.events().into_iter().map(|event| (event >> KEY_BITS) + self.epoch);
         let first = times.fold(time.0, u64::min);
-        // Events are scheduled at most `MAX_REACH` ahead, so no later call schedules an event
-        // before this time.
+        // Events are scheduled at most `MAX_REACH` ahead. So no later call schedules an event more
+        // than `MAX_REACH` before the first event.
         self.rebase(first.saturating_sub(Self::MAX_REACH.0).max(self.epoch));
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
@@ -613,7 +613,7 @@ mod tests {
                 .collect()
         };
         let mut first = [0_u32; 8];
-        // The map counts how often components 0, 1 and 2 have each order.
+        // The map counts how often components 0, 1 and 2 have each order of their events.
         let mut orders = std::collections::BTreeMap::<Vec<u32>, u32>::new();
         for instant in 0..8_000 {
             let sequence = order(3, instant * 1_163_200);

@@ -78,8 +78,8 @@ fn short_behind_long(nic: &str) -> u64 {
 
 #[test]
 fn a_short_flow_does_not_wait_for_the_window_of_another_one() {
-    // The wait is at most two packets of the other flow, 1.2 us each,
-    // plus the two hops of the flow.
+    // The short flow waits for at most two packets of the other flow, 1.2 us each, and its packet
+    // crosses two hops.
     assert!(short_behind_long("flow_queues") < 8_000);
     assert!(short_behind_long("fifo") > 800_000);
 }
@@ -133,7 +133,7 @@ fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
     // A flow has eight packet-hops: SYN, SYN-ACK, data and ACK cross two links each.
     // A full connection also sends the ACK of the handshake, FIN and the ACK of FIN.
     assert_eq!((short.0, full.0), (8, 14));
-    // The ACK of 54 B leaves before the data.
+    // The ACK of the handshake (54 B) leaves before the data.
     assert_eq!(full.1 - short.1, 43);
     // Without a handshake only FIN and its ACK remain. These two packets delay no data.
     let (bare, closed) =

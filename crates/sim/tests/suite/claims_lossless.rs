@@ -72,8 +72,8 @@ claims! {
         for policy in POLICIES {
             let rows = incast(policy, 1);
             for row in &rows.pauses {
-                // Every pause is withdrawn exactly once.
-                // One pause may still be active when the run ends.
+                // Every pause is withdrawn exactly once. The last pause may still be active when
+                // the run ends.
                 met &= (0..=1).contains(&(row.sent_pauses as i64 - row.sent_resumes as i64));
                 frames[0] += row.sent_pauses;
                 frames[1] += row.sent_resumes;

@@ -254,8 +254,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
             for port in 0..2_u16 {
                 let (lost, all) = losses(&rows, port, 0);
                 let expected = expected[usize::from(port)];
-                // Losses are bursty: the standard deviation of their number is several times that
-                // of a Poisson process.
+                // Losses are bursty: the standard deviation of the number of losses is several
+                // times the standard deviation of a Poisson process.
                 let tolerance = (4.5 / (expected * all).sqrt()).max(0.05);
                 near(&format!("{policy}, loads {loads:?}, port {port}"), lost / all, expected, tolerance);
             }

@@ -274,8 +274,8 @@ fn check_histograms(name: &str, rows: &Rows) {
         assert!(last.from_bytes <= rows.totals.buffer_bytes[switch as usize], "{name}: {last:?}");
         if let (Scope::Queue, Some(port), Some(priority)) = (scope, port, priority) {
             let queue = rows.queue(switch, port, priority);
-            // The queue may be longer for zero time, and no histogram bin shows a length of zero
-            // duration.
+            // The queue may have its largest length for zero time, and the histogram has no bin for
+            // a length of zero duration.
             assert!(queue.max_bytes >= last.from_bytes, "{name}: {queue:?}, {last:?}");
             let weigh = |edge: fn(&&bufferlab_metrics::HistogramRow) -> u64| -> f64 {
                 let sum: f64 = bins.iter().map(|bin| edge(bin) as f64 * bin.time_ns as f64).sum();

@@ -101,8 +101,8 @@ fn two_newreno_flows_share_a_port_and_fill_its_buffer() {
         let queue = rows.queue(0, 2, 0);
         assert!(queue.max_bytes > buffer - FRAME && queue.max_bytes <= buffer, "{queue:?}");
         assert!(queue.dropped_packets > 100 && rows.switch_losses() == queue.dropped_packets, "{queue:?}");
-        // When slow start overshoots, a retransmission may be lost again once. For later losses,
-        // fast recovery is enough.
+        // A retransmission may be lost again, once, when slow start overshoots. Fast recovery
+        // repairs all later losses without a timeout.
         assert!(rows.flows.iter().all(|flow| flow.timeouts <= 1), "{:?}", rows.flows);
         assert!(rows.link("switch", "h2").utilisation > 0.98, "{:?}", rows.link("switch", "h2"));
     }

@@ -123,8 +123,8 @@ fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
 
 #[test]
 fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
-    // A pause of 100 quanta lasts 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every
-    // 2.56 us, 4 times. The first pause of 13.2 us is repeated 5 times.
+    // A pause of 100 quanta lasts 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every 2.56
+    // us, 4 times. The first pause lasts 13.2 us and is repeated 5 times.
     let (steady, expiring) = (chain("", "1200 us"), chain(", quanta = 100", "1200 us"));
     let (once, repeated) = (pauses(&steady, 1, 0), pauses(&expiring, 1, 0));
     assert_eq!(repeated.sent_resumes, once.sent_resumes);
@@ -160,8 +160,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
             .workloads(&bursts(&[(0, 1)], "300 us")));
     let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
     let port = port.expect("nobody was paused");
-    // The peak may be up to three packets below the headroom:
-    // one packet that does not fit, and two packets because the model covers the worst moment.
+    // The peak may be up to three packets below the headroom. One packet does not fit, and the
+    // model counts two packets more for the worst moment of a pause.
     assert!(port.max_headroom_bytes <= headroom && headroom < port.max_headroom_bytes + 3 * wire, "{port:?}");
     assert_eq!(rows.pauses.iter().map(|row| row.lost_lossless_packets).sum::<u64>(), rows.switch_losses());
     for row in &rows.drops {

@@ -125,8 +125,8 @@ fn a_storming_host_stops_everybody_unless_a_watchdog_contains_it() {
     let free = with.pauses.iter().find(|row| (row.switch, row.port) == (1, 1));
     assert!(free.is_none_or(|row| row.neighbour_paused_ns < 500_000), "{free:?}");
     assert_eq!(innocent(&with), all, "nothing is lost of what does not go to the storming host");
-    // By Mellanox's rule, packets wait from the first poll after 1 ms on,
-    // and the fifth poll after that detects the storm.
+    // By Mellanox's rule, packets wait from the first poll after 1 ms on, and the fifth poll after
+    // the first poll detects the storm.
     let WatchdogRow { detected_ns, restored_ns, rule, action, .. } = with.storms[0];
     assert_eq!((with.storms.len(), rule, action), (1, "mellanox", "drop"));
     assert_eq!((detected_ns, with.storms[0].switch, with.storms[0].port), (1_600_000, 0, 0));

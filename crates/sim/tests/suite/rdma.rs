@@ -263,8 +263,8 @@ fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
         }
         assert!(paused > 0, "{policy}: nothing was paused, so nothing was put to the test");
     }
-    // With hardly any headroom the test's traffic loses lossless packets, which shows that the
-    // test can fail.
+    // With hardly any headroom the test's traffic loses lossless packets, so the test for losses
+    // can fail.
     let rows = run_fast(&mixed("sonic-dt", largest, 1));
     let lossless: u64 =
         rows.queues.iter().filter(|row| row.priority == 3).map(|row| row.dropped_packets).sum();

@@ -232,7 +232,8 @@ fn an_ack_per_packet_costs_its_bytes_and_two_packets_a_step() {
                 }
                 let rows = run(&lab(n, &transport).workloads(&workload(&collective, "")));
                 let packet = RATE.serialization(PAYLOAD + HEADER).0;
-                // Number of steps, each of which may also wait for an ACK in a rotation.
+                // Number of steps of the collective. In a rotation, each step may also wait for an
+                // ACK.
                 let steps = u64::from(2 * (n - 1)) + 2;
                 let form = form(&collective, network());
                 let rotates =

@@ -100,7 +100,7 @@ fn dctcp_keeps_the_queue_at_its_threshold() {
 
 #[test]
 fn ecn_star_halves_at_the_threshold_and_leaves_the_link_idle_below_one_bandwidth_delay_product() {
-    // ECN* fills the link only if K is at least C RTT = 105 kB.
+    // ECN* fills the link only if the marking threshold K is at least C RTT = 105 kB. In this test
     // K is 91 kB, so the queue is empty after the window is halved.
     let found = share("ecn-star", "2 MB", 40, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
@@ -116,8 +116,8 @@ fn hpcc_keeps_the_queue_empty_and_the_link_at_its_target() {
     // The utilisation is eta plus the additive increase of two flows: 0.95 + 2 * 0.05/100.
     near("utilisation", found.utilisation, 0.951, 0.005);
     assert!(found.queue < FRAME && found.drops == 0, "{}", found.queue);
-    // The second flow starts with one bandwidth-delay product at line rate,
-    // and the first flow has 95 %.
+    // The second flow sends one bandwidth-delay product at line rate when it starts, and the first
+    // flow has 95 % of the link.
     assert!(found.longest < 1.1 * BASE_US * RATE, "{}", found.longest);
 }
 

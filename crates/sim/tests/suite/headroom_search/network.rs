@@ -117,8 +117,8 @@ impl Network {
         self.hysteresis.min(self.threshold) * u64::from(self.largest)
     }
 
-    /// Cables and switches of the network as a scenario without traffic.
-    /// Headroom and buffers are still provisional.
+    /// Cables and switches of the network as a scenario without traffic. The headroom and the
+    /// buffers of this scenario are provisional.
     fn base(&self) -> Result<Scenario, Failure> {
         let lossless: Vec<_> = (0..self.priorities).map(|priority| priority.to_string()).collect();
         let (switches, chain) = match self.through_switch {
