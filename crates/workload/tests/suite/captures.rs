@@ -108,7 +108,8 @@ fn options_need_no_end() {
 fn every_interface_has_its_own_link_resolution_and_offset() {
     let mut blocks = Blocks::new(false);
     blocks.interface(1, &[(9, &[9])], false);
-    // The time unit is 2^-10 s. The offset adds a second, and the time half a second.
+    // The time unit of this interface is 2^-10 s, and its offset adds a second. The time of its
+    // packet adds half a second.
     blocks.interface(101, &[(9, &[0x8a]), (14, &1_i64.to_le_bytes())], true);
     blocks.interface(113, &[], false);
     // This interface has no packets, so its link type does not matter.

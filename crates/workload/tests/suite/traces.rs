@@ -63,7 +63,7 @@ fn every_unit_of_time_means_the_same() {
     assert_eq!(with("time_ps", "5", "12005"), wanted);
     assert_eq!(with("time_ns", "0.5", "12.5"), wanted);
     assert_eq!(with("time_us", "7", "7.012"), wanted);
-    // The time is a date, which would not fit into 64 bits in picoseconds.
+    // The time of the packet is a date, which would not fit into 64 bits in picoseconds.
     assert_eq!(with("time_s", "1732233600.000000001", "1732233600.000000013"), wanted);
 }
 
