@@ -260,8 +260,8 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
         }
     }
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
-    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above 10 Gb/s.
-    // In the small buffer of a few ports, a queue can reach the threshold.
+    // The marking threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above
+    // 10 Gb/s. In the small buffer of a few ports, a queue can reach the threshold.
     let reach = match (&imported.network, setting("BUFFER_SIZE")) {
         (None, None) => u128::from(imported.hosts.max(2)) * u128::from(RATE.0) * 5_120 / 1_000_000_000 / 4,
         _ => u128::MAX,
