@@ -1,5 +1,5 @@
-//! Cases that combine options: two scheduled pairs of options and some random options.
-//! The network has any number of ports.
+//! Cases that combine options: two scheduled pairs of options and some random options. The networks
+//! of these cases have any number of ports.
 
 use crate::bases::BASES;
 use crate::case::Case;

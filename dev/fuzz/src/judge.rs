@@ -299,7 +299,8 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     if takes_too_much(loaded, way) {
         return Ok((Outcome::Refused, rows));
     }
-    // The command `check` also constructs the simulation, so it refuses these scenarios, too.
+    // The command `check` also constructs the simulation, so `check` refuses scenarios that cannot
+    // be constructed.
     let Ok(mut simulation) = Simulation::new(&loaded.scenario) else { return Ok((Outcome::Refused, rows)) };
     simulation.set_verify(way.verify);
     if way.explain {

@@ -83,7 +83,7 @@ pub fn search(options: &Search) -> io::Result<Found> {
         }
     }
     for worker in &mut workers {
-        // The call fails if the worker has already ended.
+        // Killing a worker fails if the worker has already ended.
         let _ = worker.child.kill();
         worker.child.wait()?;
     }
