@@ -238,7 +238,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     let mut all: Vec<Flow> = (0..flows)
         .map(|_| Flow { window: start, in_flight: 0, alpha: 0.0, acked: 0, marked: 0, left: start as u64 })
         .collect();
-    // ACKs in flight, as (flow, marked), one per slot.
+    // ACKs in flight: the flow and the mark of the ACK in each time slot, if any.
     let mut way: VecDeque<Option<(usize, bool)>> = VecDeque::from(vec![None; rtt]);
     // Flow of each sent packet, and whether the packet is marked.
     let mut sent_packets: Vec<(usize, bool)> = Vec::new();
@@ -397,7 +397,7 @@ claims! {
             if event.evicted > 0 {
                 evictions += 1;
                 over += u64::from(event.after.0 > event.limit - RESERVE);
-                // Queue Ql keeps its reserve, except for less than one MTU.
+                // The queue of large flows (Q_l) keeps its reserve, except for less than one MTU.
                 taken += u64::from(event.after.1 + u64::from(MTU) < RESERVE.min(event.large));
             }
             beyond = beyond.max(event.after.0);

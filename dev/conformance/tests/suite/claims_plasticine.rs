@@ -34,7 +34,8 @@ impl Figure {
             ..SwitchConfig::new(60 * PACKET, vec![LINE; ports]).with_queues(queues)
         };
         let alpha = ("alpha", ParamValue::RatioPerPriority(vec![2.0, 1.0].into()));
-        // The policy updates N and gamma ten times per packet time of the figures.
+        // The policy updates its counters N and gamma ten times per packet time of the paper's
+        // figures.
         let prompt = ("update_interval", ParamValue::Time(Time::from_ns(80)));
         let groups = |high| ("high_priorities", ParamValue::Count(high));
         let (policy, params) = match scheme {
@@ -168,7 +169,7 @@ claims! {
         let above = figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX);
         let start = figure.bench.now;
         let lost = figure.bench.queues[2].losses.len();
-        // At time t2, the yellow queue has drained to its threshold.
+        // At time t2 of the paper's figure, the yellow queue has drained to its threshold.
         while figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX) && figure.bench.step(Time::MAX) {}
         let t2 = t1 + (figure.bench.now - start).as_secs_f64() / units(1.0).as_secs_f64();
         let drops = figure.bench.queues[2].losses.len() > lost;

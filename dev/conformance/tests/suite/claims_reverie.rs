@@ -64,7 +64,8 @@ impl Observer for ReportLedger {
                 if !self.is_lossless[ingress] {
                     self.lossy_egress[usize::from(departure.queue.0)] -= size;
                 }
-                // Departures release headroom first, independent of the departing packet.
+                // Departures release headroom before other accounts, independently of the departing
+                // packet.
                 self.headroom[ingress] = self.headroom[ingress].saturating_sub(size);
             }
             SwitchEvent::PauseChanged { ingress, paused, .. } => {

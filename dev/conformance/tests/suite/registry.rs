@@ -165,8 +165,8 @@ fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subje
     match info.name {
         // The scheme evicts at most one packet per arrival (section 3.2.2 of the paper).
         "losspass" => subject.with_at_most_evictions(1),
-        // The thresholds depend on the arriving packet itself, because the policy first adds the
-        // packet's bytes. Credence also drops by predictions.
+        // The thresholds of `followlqd` and `credence` depend on the arriving packet itself,
+        // because these policies first add the packet's bytes. Credence also drops by predictions.
         "followlqd" | "credence" => subject.with_other_limits(),
         _ => subject,
     }
