@@ -183,8 +183,9 @@ impl Explainer {
     }
 }
 
-/// Inputs of the policy's decision. Policies with lossless classes report the ingress queue with
-/// the number of `queue`.
+/// Inputs of the policy's decision about the ingress queue `ingress` if the event is a pause, or
+/// else about `queue`. Policies with lossless classes report the ingress queue that has the number
+/// of `queue`.
 fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'static str, f64)> {
     let mut inputs = Vec::new();
     let probed = ingress.map_or(queue, |ingress| QueueId(ingress.0));

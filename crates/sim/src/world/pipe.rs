@@ -1,4 +1,4 @@
-//! The packets on a link, first in, first out: a list that links their slots.
+//! Packets on a link in first-in, first-out order, as a list that links the slots of the packets.
 //!
 //! A separate ring buffer would need one more cache line at both ends of every link,
 //! and in a large network every packet uses a different link.

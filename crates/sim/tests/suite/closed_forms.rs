@@ -77,7 +77,7 @@ fn offered(switch: &str, transports: &[String], arrivals: &[Arrivals], packets: 
     run_fast(&lab.lists(arrivals.iter().enumerate().map(list).collect()))
 }
 
-/// Numbers of lost packets and of all packets for a port.
+/// Number of packets that a port lost, and number of all packets for the port.
 fn losses(rows: &Rows, port: u16, priority: u8) -> (f64, f64) {
     let queue = rows.queue(0, port, priority);
     let lost = (queue.dropped_packets + queue.evicted_packets) as f64;
