@@ -100,7 +100,7 @@ pub static WORKLOADS: Registry<WorkloadInfo> = Registry::new(&[
     &kinds::schedule::INFO,
 ]);
 
-/// Keys of `[[workload]]` that every kind has.
+/// Keys of the table `[[workload]]` that every kind of workload has.
 const COMMON: &[&str] = &["class", "transport"];
 
 /// Registers a custom workload: afterwards, its name is a valid `kind` in scenarios.
