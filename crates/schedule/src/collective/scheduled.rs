@@ -30,7 +30,7 @@ impl ScheduledCollective {
     ///
     /// The factors equal the factors in `doc/PERFORMANCE.md` of nccl-tests. The factor is 2(n −
     /// 1)/n for an all-reduce, (n − 1)/n for all-gather, reduce-scatter and all-to-all, and 1 for a
-    /// broadcast. A pipeline counts like the send-receive test, with 1.
+    /// broadcast. A pipeline has the factor of the send-receive test, which is 1.
     #[must_use]
     pub fn bus_bps(&self, time: Time) -> u64 {
         let (n, others) = (u64::from(self.ranks), u64::from(self.ranks.saturating_sub(1)));
