@@ -43,7 +43,8 @@ pub struct Faults {
 pub struct Injected {
     /// Numbers of injected faults by kind, and the failures that these faults revealed.
     pub report: Report,
-    /// Position in the order of faults, including the faults of earlier calls.
+    /// Position that the injection has reached in the order of faults, including the faults of
+    /// earlier calls.
     pub done: usize,
     /// Total number of faults in the seed's order.
     pub all: usize,

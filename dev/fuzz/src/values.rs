@@ -175,7 +175,7 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
     }
 }
 
-/// Draws a value for a parameter of this kind.
+/// Draws a value for a parameter of the kind `kind`.
 pub(crate) fn of_param(dice: &mut Dice<'_>, kind: ParamKind) -> String {
     match Kind::for_parameter(kind) {
         Some(kind) => of_kind(dice, kind),
