@@ -128,12 +128,13 @@ impl Demand {
         self.schedules.handle_step(world, node)
     }
 
-    /// Records the number of the flow that executes a node.
+    /// Records the number of the flow that executes a schedule node.
     pub(crate) fn note_scheduled_flow(&mut self, node: u32, flow: u64) {
         self.schedules.note_flow(node, flow);
     }
 
-    /// Records an event of the flow that executes a node, if the flow belongs to a schedule.
+    /// Records an event of the flow that executes a schedule node, if the flow belongs to a
+    /// schedule.
     pub(crate) fn note_event(&mut self, world: &mut World, node: u32, event: Condition) {
         if node != FlowSpec::NO_NODE {
             self.schedules.note_event(world, node, event);

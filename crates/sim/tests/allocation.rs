@@ -91,7 +91,7 @@ fn peak_bytes_per_flow() -> f64 {
     (many.peak_bytes - few.peak_bytes) as f64 / flows as f64 - size_of::<FlowSpec>() as f64
 }
 
-/// A ring all-reduce of eight ranks, repeated.
+/// Scenario of a repeated ring all-reduce of eight ranks.
 fn repeated_ring(iterations: u32) -> Scenario {
     // The timeouts are short, because timers of ended flows stay in a list until the timeout.
     let transport =

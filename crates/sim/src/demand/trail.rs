@@ -7,10 +7,10 @@ use bufferlab_metrics::WaitedFor;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Last event that a node has waited for.
+/// Last event that a schedule node has waited for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cause {
-    /// Node of the event; `None` if the node waited for no other node.
+    /// Schedule node of the event; `None` if the waiting node waited for no other node.
     pub(super) node: Option<u32>,
     pub(super) event: WaitedFor,
     /// Time of the event, with the delay of the edge.

@@ -246,7 +246,7 @@ struct Rare {
     rows: Vec<OrderedRow>,
 }
 
-/// Guard that announces to the other parts that a thread has stopped, when the thread ends for any
+/// Guard that announces to the other shards that a thread has stopped, when the thread ends for any
 /// reason.
 struct Leaver<'a>(&'a Exchange);
 

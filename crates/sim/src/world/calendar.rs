@@ -7,11 +7,11 @@
 //! # Simultaneous events
 //!
 //! At one instant, completed transmissions are handled before deliveries, so that space freed at an
-//! instant can be used at that instant. Within a class the order is *fair and seeded*: a hash of
-//! seed, time and component number decides. So every order of any set of components is equally
-//! frequent over many instants, and no port is favoured by its number. (A number XORed with noise
-//! would not be fair: of 0, 1 and 2, the number 2 would be first half of the time.) The calendar
-//! computes the hash only for ties. A scenario may select the order of insertion instead
+//! instant can be used at that instant. Among events of one kind the order is *fair and seeded*: a
+//! hash of seed, time and component number decides. So every order of any set of components is
+//! equally frequent over many instants, and no port is favoured by its number. (A number XORed with
+//! noise would not be fair: of 0, 1 and 2, the number 2 would be first half of the time.) The
+//! calendar computes the hash only for ties. A scenario may select the order of insertion instead
 //! ([`Ties`]).
 
 use crate::ids::LinkId;
@@ -181,7 +181,7 @@ impl Calendar {
         event >> KEY_BITS >> self.width_bits
     }
 
-    /// Orders events by time (and class). [`Ties`] decides the order at equal times.
+    /// Orders events by time (and kind). [`Ties`] decides the order at equal times.
     #[inline]
     fn order(&self, a: u64, b: u64) -> Ordering {
         let by_time = (a >> self.tie_bits).cmp(&(b >> self.tie_bits));

@@ -22,8 +22,8 @@ pub(crate) struct Flags(pub(crate) u8);
 impl Flags {
     /// Flag of an ACK that echoes a congestion mark.
     pub(crate) const ECHO: Self = Self(1 << 2);
-    /// Flag: `path` contains explicit choices, one byte per branching switch,
-    /// the next switch's byte lowest.
+    /// Flag: `path` contains explicit choices, one byte per branching switch. The lowest byte is
+    /// the choice of the next switch.
     pub(crate) const EXPLICIT_PATH: Self = Self(1 << 3);
     /// Flag of a data packet: switches must add telemetry reports.
     pub(crate) const WANTS_TELEMETRY: Self = Self(1 << 4);

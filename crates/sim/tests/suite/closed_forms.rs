@@ -303,9 +303,8 @@ fn round_robin_gives_max_min_shares_of_constant_demands() {
     }
 }
 
-/// Utilisation of the link after the first second, and lost packets per packet, of one NewReno
-/// flow.
-/// The flow's bottleneck of 1 Gb/s has a buffer of `share` times the bandwidth-delay product.
+/// Utilisation of the link after the first second, and lost packets per sent packet, of one NewReno
+/// flow. The flow's bottleneck of 1 Gb/s has a buffer of `share` times the bandwidth-delay product.
 fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
     // The round trip without queues is 2.4 ms, which is 200 packets.
     let product = 200.0 * PACKET as f64;

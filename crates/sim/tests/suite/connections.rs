@@ -15,7 +15,7 @@ fn alone(bytes: u64) -> u64 {
     2 * (RATE.serialization(bytes).0 + DELAY.0)
 }
 
-/// Time of `count` full packets back to back (ps).
+/// Transmission time of `count` full packets back to back (ps).
 fn train(count: u64) -> u64 {
     (count - 1) * RATE.serialization(FULL).0 + alone(FULL)
 }

@@ -92,7 +92,7 @@ fn transports_share_a_network_in_queues_of_their_own() {
     assert!(queue(1).mean_bytes > 2.0 * queue(2).mean_bytes, "{:?} {:?}", queue(1), queue(2));
 }
 
-/// The window of the flow exceeds the largest number of packets, all sent at once.
+/// The window of the flow has more packets than a NIC may store, and all packets are sent at once.
 #[test]
 fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
     let keys = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = \"whole\"";

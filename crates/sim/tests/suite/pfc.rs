@@ -424,8 +424,8 @@ fn flow_control_is_switched_off_by_one_key() {
     assert_eq!((losses("true"), losses("false")), ((false, false), (true, true)));
 }
 
-/// Losses, pauses and spans of four hosts, each of which sends in four lossless priorities to a
-/// slow host. The switch reserves headroom per port (an insurance), not per queue.
+/// Number of lost packets and number of pauses, if four hosts each send in four lossless priorities
+/// to one slow host. The switch reserves headroom per port (an insurance), not per queue.
 fn insured(headroom: u64) -> (u64, u64) {
     let wire = 1_500;
     // The buffer has space for 100 packets besides the insurances (headroom) of five ports. The

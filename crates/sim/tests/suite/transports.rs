@@ -1,5 +1,5 @@
-//! Tests of the promises of every congestion control at a bottleneck:
-//! fair shares, a certain queue length, few drops.
+//! Tests of the properties of every congestion control at a bottleneck: fair shares, a certain
+//! queue length, few drops.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
