@@ -1,8 +1,8 @@
 //! Collectives: their expansion into transfers, and closed forms of their time
 //! on an unloaded network.
 //!
-//! In these comments, S is [`Collective::bytes`] and n is the number of ranks of the group.
-//! Positions in the group are numbered from 0, and position 0 is the root of a broadcast.
+//! In the comments of this module, S is [`Collective::bytes`] and n is the number of ranks of the
+//! group. Positions in the group are numbered from 0, and position 0 is the root of a broadcast.
 
 mod direct;
 mod expansion;
