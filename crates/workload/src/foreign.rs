@@ -1,7 +1,7 @@
 //! Detects files of other tools. If a reader refuses a file of another tool, the error names the
 //! tool and gives advice.
 //!
-//! The function recognises a file by its first tokens, never by its name, and only after the reader
+//! The module recognises a file by its first tokens, never by its name, and only after the reader
 //! refused the file. So a file that this program can read is never tested.
 
 use crate::flow_list::unpacked;
