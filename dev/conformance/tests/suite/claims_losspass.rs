@@ -201,7 +201,7 @@ const LOOKUP: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the settled queue length of N flows with constant windows. The flows share a link that
-/// sends one packet per slot and is `rtt` slots away.
+/// sends one packet per slot and has a round trip of `rtt` slots.
 fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     let mut queue = 0;
     let mut way: VecDeque<u64> = (0..rtt).map(|slot| if slot == 0 { flows * window } else { 0 }).collect();

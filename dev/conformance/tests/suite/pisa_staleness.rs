@@ -112,7 +112,7 @@ fn open_loop(
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Error {
     /// Median and 90th percentile of the ratio between the pipeline's threshold and Plasticine's
-    /// current threshold. The ratio is the larger divided by the smaller.
+    /// current threshold. The ratio is the larger threshold divided by the smaller threshold.
     median: f64,
     p90: f64,
     /// Fraction of thresholds whose error is at most one packet or a factor of √2, the
