@@ -120,8 +120,8 @@ impl Records {
     }
 
     /// Writes the rows of flows and queries that ended before `until` to the sink. Flows that end
-    /// at one instant are written in the order of their numbers, because hosts in different shards
-    /// do not know the order of their events.
+    /// at one instant are written in the order of their numbers. Hosts in different shards do not
+    /// know the order of their events.
     pub(crate) fn flush(
         &mut self,
         until: Time,

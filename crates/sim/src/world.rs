@@ -127,8 +127,8 @@ impl World {
     pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
         let link = &mut self.links[id];
         if link.busy_until > self.now {
-            // The link is still busy. Its device may have space, or a pause frame was sent before
-            // the packet.
+            // The link is still busy. The link's device may have space, or a pause frame was sent
+            // before the packet.
             let at = link.next_place(self.now);
             if at > self.now {
                 self.calendar.push(at, Kind::TransmissionComplete, id);

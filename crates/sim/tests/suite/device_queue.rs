@@ -63,8 +63,8 @@ fn urgent_behind(device_queue: u32) -> u64 {
 
 #[test]
 fn a_device_does_not_know_priorities() {
-    // On each of its two links, the packet takes 1 us of propagation and 0.8 us of transmission. It
-    // also waits for at most the rest of one packet in transmission.
+    // On each of its two links, the packet takes 1 us of propagation and 0.8 us of transmission.
+    // The packet also waits for at most the rest of one packet in transmission.
     let alone = urgent_behind(0);
     assert!((3_600..=4_400).contains(&alone), "{alone}");
     // Ten packets of 0.8 us precede the urgent packet.

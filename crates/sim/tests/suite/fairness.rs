@@ -126,9 +126,8 @@ fn a_fair_card_lets_flows_take_turns_and_a_fifo_card_does_not() {
     // two serializations of a frame, and two propagation delays of 1 us.
     let path = 2 * frame + 2_000_000;
     // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us). At a fair
-    // NIC, the short flow's first frame follows the tenth frame of the long flow, which preceded
-    // the short flow in the turn order. At a FIFO NIC, the short flow's first frame follows all
-    // thousand frames.
+    // NIC, the short flow's first frame follows the tenth frame of the long flow, which was earlier
+    // in the turn order. At a FIFO NIC, the short flow's first frame follows all thousand frames.
     let turn = 10 * frame - 10_000_000;
     let fair = behind_a_long_flow("fair");
     assert_eq!(fair.flow(1).fct_ns, Some(Time(turn + 4 * frame + path).as_ns()));
