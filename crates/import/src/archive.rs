@@ -1,12 +1,12 @@
-//! Reads the members of tar archives, because traces of several ranks are often published as
+//! Reads the files in tar archives, because traces of several ranks are often published as
 //! archives.
 
 use crate::ImportError;
 use std::path::{Path, PathBuf};
 
-/// Size of a header, and unit of every member's content (bytes).
+/// Size of a header in a tar archive, and unit of the size of every file (bytes).
 const BLOCK: usize = 512;
-/// Largest number of members that are read from an archive.
+/// Largest number of files that are read from a tar archive.
 const MEMBERS: usize = 65_536;
 
 /// Whether the content of a file is a tar archive.
@@ -14,8 +14,8 @@ pub(crate) fn is_archive(content: &[u8]) -> bool {
     content.get(257..262) == Some(b"ustar")
 }
 
-/// Reads the regular files of an archive. The function skips files whose names begin with `._`, in
-/// which macOS stores only metadata.
+/// Reads the regular files of a tar archive. The function skips files whose names begin with `._`,
+/// in which macOS stores only metadata.
 ///
 /// # Errors
 /// If the archive is damaged, or has no files.
@@ -24,7 +24,7 @@ pub(crate) fn members<'a>(path: &Path, content: &'a [u8]) -> Result<Vec<(PathBuf
         || ImportError::in_file(path, "a damaged tar archive", "extract it with tar, and import its files");
     let mut found = Vec::new();
     let mut rest = content;
-    // A block of zeros ends the archive.
+    // A block of zeros ends the tar archive.
     while let Some(header) = rest.get(..BLOCK).filter(|header| header.iter().any(|byte| *byte != 0)) {
         let size = octal(&header[124..136]).ok_or_else(damaged)?;
         let blocks = size.div_ceil(BLOCK).checked_mul(BLOCK).ok_or_else(damaged)?;

@@ -32,7 +32,7 @@ pub(crate) struct TraceNode {
     pub(crate) kind: u64,
     /// Ids of the nodes whose data this node needs.
     pub(crate) parents: Vec<u64>,
-    /// Nodes that precede this node for other reasons than data.
+    /// Ids of nodes that precede this node in time, although this node does not need their data.
     pub(crate) controls: Vec<u64>,
     pub(crate) micros: u64,
     pub(crate) numbers: BTreeMap<String, i64>,

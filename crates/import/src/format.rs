@@ -28,7 +28,7 @@ choices! {
     }
 }
 
-/// Number of words that are read to distinguish files of numbers.
+/// Number of words that are read to distinguish formats whose files contain only numbers.
 const WORDS: usize = 256;
 
 /// Recognises the format of a file by its content.

@@ -79,7 +79,7 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
 /// Path and unpacked content of a file, and the file's format if the user named the format.
 type Content<'a> = (PathBuf, Cow<'a, [u8]>, Option<Format>);
 
-/// Returns the files, with the members of archives in their place.
+/// Returns the files to import. The files in a tar archive replace the archive.
 fn contents<'a>(inputs: &[Input<'a>]) -> Result<Vec<Content<'a>>, ImportError> {
     let mut contents = Vec::with_capacity(inputs.len());
     for input in inputs {

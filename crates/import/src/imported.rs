@@ -47,8 +47,8 @@ pub struct Notices {
     /// Assumptions about values that the files do not state, and deviations of the files from their
     /// format.
     pub assumed: Vec<String>,
-    /// Number of entries at the start of `assumed` that are not about the default network, switch and
-    /// transport.
+    /// Number of assumptions at the start of `assumed` that are not about the default network,
+    /// switch and transport.
     pub(crate) own_traffic: usize,
 }
 
@@ -115,9 +115,9 @@ pub struct Network {
 pub struct Imported {
     /// Paths and formats of the imported files.
     pub files: Vec<(PathBuf, Format)>,
-    /// The network; `None` if no file describes a network.
+    /// Imported network; `None` if no file describes a network.
     pub network: Option<Network>,
-    /// The traffic; `None` if no file describes traffic.
+    /// Imported traffic; `None` if no file describes traffic.
     pub traffic: Option<Traffic>,
     /// Number of hosts that the traffic uses.
     pub hosts: u32,

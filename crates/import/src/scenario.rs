@@ -14,7 +14,7 @@ use std::fmt::Write;
 const RATE: BitRate = BitRate::gbps(100);
 /// Delay of every cable if no file describes the network.
 const DELAY: Time = Time::from_us(1);
-/// Smallest time that flows have to finish after the last start.
+/// Least time between the last start of a flow and the end of the run, for flows to finish.
 const DRAIN: Time = Time::from_ms(20);
 /// Time between the last start and the end of the arrival phase, if flows are endless.
 const ENDLESS: Time = Time::from_ms(10);
@@ -117,8 +117,8 @@ fn slowest(imported: &Imported) -> BitRate {
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
 }
 
-/// Least time that a schedule takes: the longer of its longest chain and of the transmission time
-/// of its busiest rank's data to other servers.
+/// Least time that a schedule takes: the larger of two times. One is the time of its longest chain.
+/// The other is the time to send the data of its busiest rank to other servers.
 fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>) -> Time {
     let is_inside = |transfer: Transfer| {
         ranks_per_server.is_some_and(|ranks| transfer.src / ranks == transfer.dst / ranks)
@@ -166,7 +166,7 @@ fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     let most = load.iter().flatten().max().copied().unwrap_or(0).min(1 << 50);
     let endless = flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED);
     if flows.iter().all(|flow| flow.size == FlowSpec::UNLIMITED) {
-        // No flow ends, so only packets in flight need time.
+        // All flows are endless, so the drain phase only needs time for packets in flight.
         return (last.saturating_add(ENDLESS), Time::from_ms(1));
     }
     let duration = last.saturating_add(if endless { ENDLESS } else { Time::from_us(1) });
@@ -260,8 +260,8 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
         }
     }
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
-    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above 10 Gb/s.
-    // In the small buffer of a few ports, a queue can reach the threshold.
+    // The marking threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above
+    // 10 Gb/s. In the small buffer of a few ports, a queue can reach the threshold.
     let reach = match (&imported.network, setting("BUFFER_SIZE")) {
         (None, None) => u128::from(imported.hosts.max(2)) * u128::from(RATE.0) * 5_120 / 1_000_000_000 / 4,
         _ => u128::MAX,

@@ -50,7 +50,7 @@ pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
 }
 
-/// A word of a text file with its place.
+/// A word of an imported text file, with its line and column.
 #[derive(Clone, Copy)]
 pub(crate) struct Word<'a> {
     pub(crate) line: Line<'a>,
@@ -111,8 +111,8 @@ impl<'a> Line<'a> {
 
 impl Word<'_> {
     pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
-        // The text of the line is a part of the file's text, so the difference of their addresses
-        // is the offset in the file.
+        // The text of a line is a part of the file's text. So the difference of the addresses of
+        // both texts is the offset of the line in the file.
         let offset = (self.text.as_ptr() as usize).saturating_sub(self.line.text.as_ptr() as usize);
         let column = self.line.text.get(..offset).map_or(offset, |before| before.chars().count());
         ImportError { column: Some(column as u64 + 1), ..self.line.error(problem, advice) }

@@ -1,8 +1,8 @@
 //! Collectives: their expansion into transfers, and closed forms of their time
 //! on an unloaded network.
 //!
-//! In these comments, S is [`Collective::bytes`] and n is the number of ranks of the group.
-//! Positions in the group are numbered from 0, and position 0 is the root of a broadcast.
+//! In the comments of this module, S is [`Collective::bytes`] and n is the number of ranks of the
+//! group. Positions in the group are numbered from 0, and position 0 is the root of a broadcast.
 
 mod direct;
 mod expansion;
@@ -67,13 +67,13 @@ impl Operation {
 /// Algorithm that executes a collective: the order and the partners of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Algorithm that sends messages to the next rank of a ring. A broadcast is a chain, an
-    /// all-to-all is a rotation.
+    /// Algorithm that sends messages to the next rank of a ring. On a ring, a broadcast is a chain
+    /// and an all-to-all is a rotation.
     Ring,
     /// Algorithm that sends messages along one binary tree of ranks.
     Tree,
-    /// Two binary trees with half of the data each.
-    /// A rank is inside one tree and a leaf of the other tree.
+    /// Algorithm with two binary trees of ranks, which carry half of the data each. A rank is
+    /// inside one tree and a leaf of the other tree.
     DoubleBinaryTree,
     /// Algorithm in which every rank exchanges data with partners at distances n/2, n/4 … 1, or in
     /// the reverse order.
@@ -266,7 +266,7 @@ fn algorithms(operation: Operation) -> String {
 /// every position: a barrier that opens when the rank has received all its data. If a rank receives
 /// no data, its barrier opens when its data is sent.
 ///
-/// A part of less than a byte is sent as one byte.
+/// A message part of less than one byte is sent as one byte.
 ///
 /// # Errors
 /// Returns [`CollectiveError`]; the builder may then have a part of the transfers.

@@ -54,8 +54,8 @@ pub enum ScheduleError {
         behind(*waiting, cycle.len())
     )]
     Cycle {
-        /// Names of the nodes of one cycle.
-        /// Each node waits for the next, and the last for the first.
+        /// Names of the nodes of one cycle. Each node waits for the next node, and the last node
+        /// waits for the first node.
         cycle: Vec<String>,
         /// Number of all nodes that never start, because of the cycle.
         waiting: usize,

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! [`expand`] adds the transfers of a collective, such as a ring all-reduce.
-//! [`ideal_time`] is the closed form of its duration on an unloaded network.
+//! [`ideal_time`] is the closed form of the collective's duration on an unloaded network.
 //! [`parse_schedule`] and [`write_schedule`] read and write the text format of schedules.
 
 mod builder;

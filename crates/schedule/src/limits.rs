@@ -7,7 +7,8 @@ const EFFECT: &str = "refused while the file is read";
 /// Largest number of nodes of a schedule. A node takes 40 bytes, so the limit takes 0.8 GB.
 pub const NODES_MAX: usize = 20_000_000;
 
-/// Largest number of edges of a schedule. An edge takes 8 bytes, and 12 more during construction.
+/// Largest number of edges of a schedule. An edge takes 8 bytes, and 12 more bytes during
+/// construction.
 pub const EDGES_MAX: usize = 60_000_000;
 
 /// Largest number of ranks of a schedule, which is the largest number of hosts of a run.

@@ -85,7 +85,7 @@ impl PackedEdge {
         Self { node, label: delay << 2 | condition as u32 }
     }
 
-    /// Copies the edge, with `node` as the other node.
+    /// Copies the edge, with `node` as the node at the other end.
     pub(crate) const fn with_node(self, node: u32) -> Self {
         Self { node, label: self.label }
     }

@@ -17,7 +17,7 @@ pub struct Schedule {
     pub(crate) names: Names,
     pub(crate) classes: Vec<String>,
     pub(crate) collectives: Vec<ScheduledCollective>,
-    /// First nodes of runs of nodes, with the collective of each run.
+    /// First node of each run of successive nodes, with the collective of these nodes, if any.
     pub(crate) runs: Vec<(u32, Option<u32>)>,
     pub(crate) delays: Vec<Time>,
     /// Index of the first child edge of every node, followed by the number of all edges.

@@ -15,8 +15,8 @@
 //!   `NODE`, `NODE:CONDITION` or `NODE:CONDITION+NANOSECONDS`. Conditions are `started`, `sent`,
 //!   `received` and `done`. The default is `received` for transfers and `done` for other nodes.
 //! * `collective` is `NUMBER:OPERATION:ALGORITHM:BYTES:RANKS` for the nodes of a collective, such
-//!   as `0:all_reduce:ring:65536:8`, for the table `collectives`. Nodes with equal fields belong
-//!   together.
+//!   as `0:all_reduce:ring:65536:8`, for the table `collectives`. Nodes with equal values in this
+//!   column belong to one collective.
 //! * Optional columns are `start_ns` (earliest start), `lane` (processor of a rank), `class`,
 //!   `collective` and every column that no line needs. The line of a named node may follow later in
 //!   the file.

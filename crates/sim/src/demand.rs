@@ -32,8 +32,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Merges the demand of a run. `noise` is the largest random delay of the start of an open
-    /// workload's flow. `seed` is the run's seed.
+    /// Combines all traffic of a run into one demand. `noise` is the largest random delay of the
+    /// start of an open workload's flow. `seed` is the run's seed.
     pub(crate) fn new(
         mut source: MergeSource,
         queries: Queries,
@@ -113,7 +113,7 @@ impl Demand {
         self.schedules.start(world.timers());
     }
 
-    /// Releases schedule nodes from events whose delay has passed.
+    /// Releases schedule nodes that wait for events whose delay has passed.
     pub(crate) fn handle_schedule_release(&mut self, world: &mut World) {
         self.schedules.handle_release(world);
     }
@@ -128,12 +128,13 @@ impl Demand {
         self.schedules.handle_step(world, node)
     }
 
-    /// Records the number of the flow that executes a node.
+    /// Records the number of the flow that executes a schedule node.
     pub(crate) fn note_scheduled_flow(&mut self, node: u32, flow: u64) {
         self.schedules.note_flow(node, flow);
     }
 
-    /// Records an event of the flow that executes a node, if the flow belongs to a schedule.
+    /// Records an event of the flow that executes a schedule node, if the flow belongs to a
+    /// schedule.
     pub(crate) fn note_event(&mut self, world: &mut World, node: u32, event: Condition) {
         if node != FlowSpec::NO_NODE {
             self.schedules.note_event(world, node, event);

@@ -62,8 +62,8 @@ pub struct Simulation {
     pub(crate) records: Records,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
-    /// Whether the run neither measures delays nor verifies. Then a switch may forward a packet
-    /// without a queue.
+    /// Whether the run neither measures delays nor verifies identities. Then a switch may forward a
+    /// packet without a queue.
     pub(crate) is_plain: bool,
     pub(crate) events: u64,
     /// Whether the timer for the end of the arrival phase has expired.
@@ -74,7 +74,7 @@ pub struct Simulation {
     pub(crate) is_stepped: bool,
     /// Time to which the caller has advanced the run, if it is later than the last event.
     pub(crate) clock: Time,
-    /// The part of the network that this simulation runs, if several threads run the network.
+    /// Shard of the network that this simulation runs, if several threads run the network.
     pub(crate) part: Option<Shard>,
 }
 
@@ -92,8 +92,8 @@ pub(crate) struct Plan {
 }
 
 impl Simulation {
-    /// Whether the run checks every identity after every switch event (slow),
-    /// instead of at the end only.
+    /// Whether the run checks every accounting identity after every switch event (slow), instead of
+    /// only at the end of the run.
     pub fn set_verify(&mut self, verify: bool) {
         self.verify = verify;
     }
@@ -116,16 +116,16 @@ impl Simulation {
         self.records.explainer = Some(Explainer::new(request));
     }
 
-    /// Runs to the end and writes rows to `sink`. Calls `progress` at intervals.
+    /// Runs the simulation to its end and writes rows to `sink`. Calls `progress` at intervals.
     ///
     /// A run that was advanced step by step ([`Self::run_until`]) is completed.
     ///
-    /// The run ends when all flows are complete, not before `duration`,
-    /// and at the latest at `duration + drain`.
+    /// The run ends when all flows are complete, but no earlier than `duration`. The run ends at
+    /// `duration + drain` at the latest.
     ///
     /// # Errors
-    /// If the sink fails, a custom policy, marking rule or congestion control fails, or an identity
-    /// is broken.
+    /// If the sink fails, a custom policy, marking rule or congestion control fails, or an
+    /// accounting identity is broken.
     pub fn run(
         self,
         sink: &mut dyn RunSink,
@@ -160,8 +160,8 @@ impl Simulation {
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<(), SimError> {
         let events_per_report = self.events_per_report();
-        // Progress reports come at multiples of this number of events, wherever the caller pauses
-        // the run.
+        // The engine reports progress at multiples of `events_per_report` events, wherever the
+        // caller pauses the run.
         let mut next_report = (self.events / events_per_report + 1) * events_per_report;
         self.is_plain = !self.verify && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();

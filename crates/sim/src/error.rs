@@ -29,8 +29,8 @@ pub enum SimError {
         /// Reason why the classifier does not fit the switch.
         source: bufferlab_core::BuildError,
     },
-    /// A policy failed during the run, or demanded something that no switch can do.
-    /// The policy's later verdicts have no meaning.
+    /// A policy failed during the run, or requested an action that no switch supports. The policy's
+    /// later verdicts have no meaning.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
     /// A custom marking rule failed during the run. The rule's later marks have no meaning.
@@ -104,9 +104,9 @@ pub enum SimError {
         "an identity is broken at {time} in switch {switch}: {source}; this is a bug in bufferlab, please report it"
     )]
     Broken {
-        /// Time at which the check found the broken identity.
+        /// Time at which the check found the broken accounting identity.
         time: bufferlab_units::Time,
-        /// Name of the switch whose identity is broken.
+        /// Name of the switch whose accounting identity is broken.
         switch: String,
         /// The accounting identity that is broken.
         source: bufferlab_core::LedgerError,
@@ -116,9 +116,9 @@ pub enum SimError {
         "{alive} packets are alive but {found} were found in queues and on links; this is a bug in bufferlab, please report it"
     )]
     LostTrack {
-        /// Number of live packets according to the slab.
+        /// Number of live packets according to the table of packets.
         alive: usize,
-        /// Number of packets found in queues and pipes.
+        /// Number of packets found in queues and on links.
         found: usize,
     },
 }

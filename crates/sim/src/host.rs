@@ -48,7 +48,7 @@ pub(crate) const PACKETS_MAX: usize = 1 << 22;
 pub(crate) struct Hosts {
     cards: Table<HostId, Card>,
     flows: Flows,
-    /// Transports by index in the scenario and kind of host: `transport * kinds + kind`.
+    /// Settings of transport `t` of the scenario for hosts of kind `k`, at index `t * kinds + k`.
     transports: Table<TransportId, Transport>,
     /// Kind of every host. Hosts of one kind have links of one rate.
     host_kinds: Table<HostId, u8>,
@@ -67,7 +67,8 @@ pub(crate) struct Hosts {
     failed: Option<FailedFlow>,
     /// First host whose NIC would have exceeded [`PACKETS_MAX`], with the time of the excess.
     overfull: Option<(HostId, Time)>,
-    /// State that hosts of one part of the network keep for the other parts.
+    /// State that the hosts of one shard keep for the other shards, if several threads run the
+    /// network.
     remote: Option<Box<RemoteFlows>>,
     pub(crate) effects: Vec<Effect>,
 }
@@ -276,7 +277,7 @@ impl Hosts {
         self.effects.push(Effect::Ended(account));
     }
 
-    /// Failure of a live flow's congestion control, returned once.
+    /// Removes and returns the failure of a live flow's congestion control.
     fn failure_of(&mut self, slot: FlowSlot) -> Option<FailedFlow> {
         let flow = &mut self.flows.senders[slot];
         let failure = flow.sender.take_failure()?;

@@ -62,14 +62,14 @@ ids! {
     ThreadId(u32);
     /// A host that sends pause frames without cause (a pause storm).
     StormId(u32);
-    /// A part of the network, which runs on its own thread.
+    /// A shard: a part of the network that runs on its own thread.
     ShardId(u8);
 }
 
 impl ShardId {
-    /// The part of the network that writes the results.
+    /// The shard that writes the results.
     pub(crate) const FIRST: Self = Self(0);
-    /// Largest number of parts into which a network is divided.
+    /// Largest number of shards into which a network is divided.
     pub(crate) const MOST: usize = 1 << 8;
 }
 

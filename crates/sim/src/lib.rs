@@ -16,13 +16,14 @@
 //!
 //! | part | owns | may also touch |
 //! |---|---|---|
-//! | `engine` | the order of events | all others: it dispatches events and settles their effects |
+//! | `engine` | the order of events | all others: the engine dispatches events and settles their
+//! effects |
 //! | `world` | time, links and the packets on them, routes, timers | |
 //! | `host` | NICs, flows, connections | its uplink, packets at it, timers of hosts (`world::Uplink`) |
 //! | `switch` | the core's pipeline, its record | links of its ports, packets at it (`world::Ports`) |
 //! | `pfc` | pause states, watchdogs | links and timers |
 //! | `demand` | flows to come, queries, closed loops | timers |
-//! | `observe` | rows | nothing: it only reads |
+//! | `observe` | rows | nothing: observers only read |
 //! | `shards` | one run on several threads | whole simulations, one per thread |
 //!
 //! [`Simulation::run_until`] and [`Simulation::step`] advance a run step by step. Between two steps,
@@ -59,9 +60,9 @@ pub use observe::explain::{ExplainRequest, ExplainedEvent, Explanations};
 use crate::host::flow;
 use crate::world::packet;
 
-/// Bytes of a live packet: its slot, and its entry in the list of free slots.
-/// The number of slots is the peak number of live packets.
-/// A packet in a switch also takes the buffer's record (`bufferlab_core::Stored`).
+/// Bytes of a live packet: its slot, and its entry in the list of free slots. The number of packet
+/// slots is the peak number of live packets. A packet in a switch also takes the buffer's record
+/// (`bufferlab_core::Stored`).
 pub const BYTES_PER_PACKET: usize = size_of::<packet::Slot>() + size_of::<ids::PacketId>();
 
 /// Bytes of a live flow: sender, receiver, data needed at its end, and the slot's bookkeeping.

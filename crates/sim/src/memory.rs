@@ -23,9 +23,9 @@ const PORT: u64 = 500;
 const HOST: u64 = 600;
 /// Memory of a switch without its ports, or of one slice of a switch (bytes).
 const MEMORY: u64 = 4_096;
-/// Memory of an empty histogram of delays, for a queue and a class (bytes).
+/// Memory of an empty histogram of delays, per queue and flow class (bytes).
 const DELAYS: u64 = 24;
-/// Memory of all registered policies as shadows, for a queue (bytes).
+/// Memory of all registered policies as shadows, per queue (bytes).
 const WATCHED_QUEUE: u64 = 6_000;
 /// Memory of the flow tables of all registered policies with their defaults (bytes).
 const WATCHED_TABLES: u64 = 3 << 20;
@@ -43,7 +43,7 @@ pub struct MemoryEstimate {
 pub struct MemoryPart {
     /// Name of the part of the memory, such as "flow tables of policies".
     pub what: &'static str,
-    /// Keys of the scenario that make the part smaller, for messages.
+    /// Scenario keys that reduce this part of the memory, for messages.
     pub keys: &'static str,
     /// Size of the part of the memory (bytes).
     pub bytes: u64,
@@ -145,8 +145,8 @@ impl SwitchMemory {
         let own = flow_tables_bytes(spec.policy_params.iter().map(|(name, value)| (name.as_str(), value)));
         let classifier =
             spec.classifier.as_ref().map_or(0, |classifier| flow_tables_bytes(classifier.params.iter()));
-        // The classifier's description counts once more, because every slice has a copy besides the
-        // scenario's.
+        // The classifier's description counts once more than the slices, because the scenario has
+        // another copy.
         let tables = slices * own + (slices + 1) * classifier;
         let pauses = if spec.pfc.is_some() { queues * PAUSED_QUEUE } else { 0 };
         let ledger = queues * QUEUE + slices * (queues * INGRESS_QUEUE + MEMORY) + ports * PORT;

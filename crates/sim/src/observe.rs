@@ -1,5 +1,6 @@
-//! Turns the state of a run into rows of results. Flows and queries get rows at their ends, and
-//! samples at their times. All other rows are written at the end of the run.
+//! Turns the state of a run into rows of results. The rows of flows and queries are written when
+//! the flow or query ends, and samples at their sampling times. All other rows are written at the
+//! end of the run.
 //!
 //! Observers never change the network. They read the network through a [`View`].
 
@@ -111,16 +112,16 @@ impl Records {
         self.ended.push((at, account));
     }
 
-    /// Adopts the records of a switch that another part of the network has run.
+    /// Adopts the records of a switch that another shard of the network has run.
     pub(crate) fn adopt(&mut self, switch: SwitchId, other: &mut Self) {
         if self.measures_delays() {
             std::mem::swap(&mut self.delays[switch], &mut other.delays[switch]);
         }
     }
 
-    /// Writes the rows of flows and queries that ended before `until` to the sink.
-    /// Flows that end at one instant are written in the order of their numbers,
-    /// because hosts in different parts cannot know each other's order.
+    /// Writes the rows of flows and queries that ended before `until` to the sink. Flows that end
+    /// at one instant are written in the order of their numbers. Hosts in different shards do not
+    /// know the order of their events.
     pub(crate) fn flush(
         &mut self,
         until: Time,

@@ -1,13 +1,14 @@
 //! Priority flow control: pause and resume frames between neighbours, and the duration of pauses.
 //!
-//! A frame follows the packet that its port is sending, and precedes all waiting packets. The frame
-//! takes 64 B of the link and does not count as a packet of the link. A frame carries the pause
-//! state at the start of its transmission. Later demands, of any priority, change a frame that
-//! still waits for its link. So frames never queue behind each other, and a neighbour learns the
-//! latest state after at most one packet or one frame. ([`PauseFrames`] can instead send a frame
-//! for each change.) The frame takes effect one reaction time after its arrival. Then the neighbour
-//! finishes the packet in transmission, but starts no more packets of the priority. The state
-//! belongs to the paused link: its receiver demands pauses, and its sender obeys.
+//! A pause frame follows the packet that its port is sending, and precedes all waiting packets. The
+//! frame takes 64 B of the link and does not count as a packet of the link. A frame carries the
+//! pause state at the start of its transmission. Later demands, of any priority, change a frame
+//! that still waits for its link. So frames never queue behind each other, and a neighbour learns
+//! the latest state after at most one packet or one frame. ([`PauseFrames`] can instead send a
+//! frame for each change.) The frame takes effect one reaction time after its arrival. Then the
+//! neighbour finishes the packet in transmission, but starts no more packets of the priority. A
+//! pause state belongs to the paused link: the link's receiver demands pauses, and the link's
+//! sender obeys.
 //!
 //! This module is the link layer of both ends of a link: the module uses links and timers and
 //! changes no host or switch. The module returns the links whose senders must stop or may resume,
@@ -88,15 +89,15 @@ pub(crate) struct Pfc {
     states: Vec<PauseState>,
     /// Priorities that the next frame over each link will contain.
     waiting: Table<LinkId, u32>,
-    /// States of watchdogs, indexed as `states`. Empty if no switch has a watchdog.
+    /// States of watchdogs, with the indices of `states`. Empty if no switch has a watchdog.
     watches: Vec<Watch>,
     storms: Table<StormId, Storm>,
     cycles: Vec<Cycle>,
     /// Pauses and storms that have ended and whose rows are not written yet.
     spans: Vec<PauseSpanRow>,
     storm_rows: Vec<WatchdogRow>,
-    /// Journal of recent changes, so that a part of the network can undo them. `None` if the
-    /// network is not divided into parts.
+    /// Journal of recent changes, so that a shard can undo these changes. `None` if the network is
+    /// not divided into shards.
     journal: Option<Box<Journal>>,
 }
 
@@ -192,8 +193,8 @@ impl Pfc {
         Target { link: LinkId::from_index(at / self.width), priority }
     }
 
-    /// Whether the link's sender ignores frames of this priority: the sender is a switch that has
-    /// the priority lossless only at other ports.
+    /// Whether the link's sender ignores pause frames of this priority. A switch ignores the frames
+    /// if the priority is lossless only at other ports.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
@@ -295,7 +296,7 @@ impl Pfc {
         }
     }
 
-    /// Frame mode and reaction time of the switch that demands pauses of `target`.
+    /// Mode of pause frames, and reaction time of the switch that demands pauses of `target`.
     fn frames_of(&self, world: &World, target: Target) -> Option<(PauseFrames, Time)> {
         let End::Switch(switch, _) = world.links()[target.link].to else { return None };
         self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction))
@@ -308,10 +309,11 @@ impl Pfc {
         let state = self.state(target);
         let key = target.key(state.generation);
         let paused = state.demanded.is_some();
-        // The time of the repetition may have passed while no pause was demanded.
+        // The time at which a pause must be repeated may have passed while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
-            // The switch withdrew its demand while the frame waited.
+            // The switch has withdrawn its demand for a pause while the pause frame waited for the
+            // link.
             return;
         }
         (state.told, state.repeat) = (paused, false);

@@ -1,30 +1,31 @@
-//! Runs one simulation on several cores: the network is divided into parts, one thread per part.
+//! Runs one simulation on several cores: the network is divided into shards, one thread per shard.
 //!
-//! # Parts
+//! # Shards
 //!
-//! Every part is a whole [`Simulation`](crate::Simulation) of the scenario, in which only its own
-//! hosts and switches are active. Racks are assigned to parts in order, and so are the switches of
-//! each tier above ([`partition`]). Random draws are made per component, and simultaneous events
-//! are ordered by a hash of their links. So the only input of a part from other parts is packets
-//! and pause frames that arrive over a cable.
+//! Every shard is a whole [`Simulation`](crate::Simulation) of the scenario, in which only the
+//! hosts and switches of the shard are active. Racks are assigned to shards in order, and so are
+//! the switches of each tier above ([`partition`]). Random draws are made per component, and
+//! simultaneous events are ordered by a hash of their links. So the only input of a shard from
+//! other shards is packets and pause frames that arrive over a cable.
 //!
 //! # Windows
 //!
-//! No packet reaches another part sooner than the shortest delay of a cable between two parts.
-//! During a *window* of that shortest delay, parts run independently. Then the parts meet
-//! and exchange packets with their arrival times, and notes on flows with a remote source
+//! No packet reaches another shard sooner than the shortest delay of a cable between two shards.
+//! During a *window* of that shortest delay, shards run independently. Then the threads meet and
+//! exchange packets with their arrival times, and notes on flows with a remote source
 //! ([`exchange`]). A note says that a packet of the flow was lost, or that a receiver created or
-//! removed a packet. The next window begins with the earliest event of any part.
+//! removed a packet. The next window begins with the earliest event of any shard.
 //!
 //! # Pauses
 //!
 //! A pause frame (PFC) needs its transmission time and the delay of its cable. So a pause frame
-//! reaches another part no sooner than a packet, and the parts also exchange pause frames after
-//! each window. Each end of a link has its own fields of the pause state: the receiver's part
-//! demands pauses, and the sender's part obeys them.
+//! reaches another shard no sooner than a packet, and the threads also exchange pause frames after
+//! each window. Each end of a link has its own fields of the pause state: the receiver's shard
+//! demands pauses, and the sender's shard obeys the pauses.
 //!
 //! Watchdogs, storms, headroom and repeated pauses concern one switch, or one host and its switch,
-//! which are always in one part. So no change of flow control takes effect in another part at once.
+//! which are always in one shard. So no change of flow control takes effect in another shard at
+//! once.
 //!
 //! Only the search for circles of paused links reads the state of all switches at one instant.
 //! Routes up and down a tree form no circle, so the search finds no circle in a tree. A network
@@ -32,26 +33,26 @@
 //!
 //! # Flows
 //!
-//! All parts start all flows at equal times, so all parts agree on slots, numbers and paths. Only
-//! the source's part sends data, and only the destination's part answers. A flow is over when its
-//! sender is done and no packet of the flow is left. No part knows this before the parts meet.
+//! All shards start all flows at equal times, so all shards agree on slots, numbers and paths. Only
+//! the source's shard sends data, and only the destination's shard answers. A flow is over when its
+//! sender is done and no packet of the flow is left. No shard knows this before the threads meet.
 //! Slots become free in intervals of 100 us (`host/slots.rs`). Windows end at the end of an
-//! interval. Then the parts exchange lists of the flows that are over, with the end times of the
+//! interval. Then the threads exchange lists of the flows that are over, with the end times of the
 //! flows.
 //!
 //! # Equal results
 //!
-//! The tables equal the tables of a run with one thread, byte for byte. A run on one thread writes
-//! some rows in the order of its events: samples, pauses, storms, packets. Each of these rows has
-//! the place of its event in the order of events. One part sorts and writes the rows of all parts
-//! ([`rows`]).
+//! The result tables equal the tables of a run with one thread, byte for byte. A run on one thread
+//! writes some rows in the order of its events: samples, pauses, storms, packets. Each of these
+//! rows has the position of its event in the order of events. One shard sorts and writes the rows
+//! of all shards ([`rows`]).
 //!
-//! The parts learn the end of the run only when the last interval is over. By then, timers of
-//! policies and of pauses may have expired after the end. The parts subtract these events from the
+//! The shards learn the end of the run only when the last interval is over. By then, timers of
+//! policies and of pauses may have expired after the end. The shards subtract these events from the
 //! count, drop the rows of these events, and undo the changes of pauses (`pfc/cross_shard.rs`).
 //!
 //! Only the largest number of packets alive is not exact: the result is the sum of the maxima of
-//! the parts.
+//! the shards.
 
 mod exchange;
 mod merge;

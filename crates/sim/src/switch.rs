@@ -486,7 +486,8 @@ impl SwitchNode {
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         for logged in &mut listener.record.effects.log {
-            // The log names the departing packet also for pauses that end with its departure.
+            // If a departure ends pauses, the log entries of these pauses also name the departing
+            // packet.
             logged.packet = logged.packet.or(Some(PacketId(sent.packet)));
         }
         let queue = QueueId(sent.queue.0 + slice.first_queue);
@@ -513,8 +514,8 @@ impl SwitchNode {
         self.slices().any(|slice| slice.core.has_paused())
     }
 
-    /// The longest ingress queue of every lossless priority and slice at its peak: the comparison
-    /// with the pause threshold, and the port and priority.
+    /// Compares the longest ingress queue of every lossless priority and slice, at its peak, with
+    /// the pause threshold. Each comparison has the queue's port and priority.
     pub(crate) fn pause_levels(&self) -> impl Iterator<Item = (PauseLevel, (u16, u8))> + '_ {
         self.slices().flat_map(|slice| {
             let place = |ingress: IngressId| slice.core.buffer().port_and_priority(QueueId(ingress.0));
@@ -529,7 +530,7 @@ impl SwitchNode {
         slice.core.flush(now, queue, reason, &mut listener);
     }
 
-    /// Failure of a policy of this switch, returned once. `name` is the switch's name.
+    /// Removes and returns the failure of a policy of this switch. `name` is the switch's name.
     #[cold]
     pub(crate) fn take_failure(&mut self, name: &str) -> Option<FailedPolicy> {
         std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
@@ -544,7 +545,8 @@ impl SwitchNode {
         })
     }
 
-    /// Failure of a marking rule of this switch, returned once. `name` is the switch's name.
+    /// Removes and returns the failure of a marking rule of this switch. `name` is the switch's
+    /// name.
     #[cold]
     pub(crate) fn take_marking_failure(&mut self, name: &str) -> Option<FailedMarking> {
         std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {

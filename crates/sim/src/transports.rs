@@ -110,8 +110,8 @@ fn build_transport(
     let tcp = tcp_config(spec, profile, line_rate, base_rtt);
     let control = control_of(spec, profile, &tcp)?;
     let ecn = if spec.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
-    // A receiver in the artifact has never sent data, so each of its ACKs and SYNs
-    // counts as unscheduled.
+    // A receiver in the paper's artifact has never sent data, so each of its ACKs and SYNs counts
+    // as unscheduled.
     let is_unscheduled = profile == Profile::Artifact && spec.unscheduled_bytes > 0 && spec.rdma.is_none();
     Ok(Transport {
         tcp,

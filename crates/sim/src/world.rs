@@ -39,9 +39,9 @@ pub(crate) struct World {
     routes: Routes,
     timers: Timers,
     packet_hops: u64,
-    /// Sum of the peak packet counts that this part adopted from other parts of the network.
+    /// Sum of the peak packet counts that this shard adopted from other shards of the network.
     peak_elsewhere: usize,
-    /// Packets for other parts of the network. `None` if the network is not divided.
+    /// Packets for other shards of the network. `None` if the network is not divided.
     border: Option<Box<Border>>,
 }
 
@@ -79,12 +79,12 @@ impl World {
         self.now = time;
     }
 
-    /// Number of packet-hops so far: one for every packet and link.
+    /// Number of packet-hops so far. Every packet counts one hop per link.
     pub(crate) fn packet_hops(&self) -> u64 {
         self.packet_hops
     }
 
-    /// The next event of any link.
+    /// Returns the earliest event of all links.
     #[inline]
     pub(crate) fn next_link_event(&mut self) -> Upcoming {
         self.calendar.next()
@@ -127,7 +127,8 @@ impl World {
     pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
         let link = &mut self.links[id];
         if link.busy_until > self.now {
-            // The device may have space, or a pause frame was sent first.
+            // The link is still busy. The link's device may have space, or a pause frame was sent
+            // before the packet.
             let at = link.next_place(self.now);
             if at > self.now {
                 self.calendar.push(at, Kind::TransmissionComplete, id);
@@ -166,8 +167,8 @@ impl World {
         false
     }
 
-    /// Puts a packet on link `id`, which is idle or whose device has space. `more`:
-    /// whether another packet waits.
+    /// Puts a packet on link `id`, which is idle or whose device has space. `more` states whether
+    /// another packet waits.
     #[inline(always)] // Inlined into the two places that send packets: hosts and switches.
     fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let link = &mut self.links[id];
@@ -213,8 +214,8 @@ impl World {
         &mut self.links
     }
 
-    /// Largest number of packets alive at once.
-    /// In a divided network, the number is the sum of the parts' maxima.
+    /// Largest number of packets alive at once. In a network with several shards, the number is the
+    /// sum of the shards' maxima.
     pub(crate) fn peak_packets(&self) -> usize {
         self.packets.peak() + self.peak_elsewhere
     }
@@ -334,7 +335,7 @@ impl Uplink<'_> {
         self.world.claim(self.host.uplink())
     }
 
-    /// Sends a packet over the uplink. `more`: whether another packet waits.
+    /// Sends a packet over the uplink. `more` states whether another packet waits.
     #[inline]
     pub(crate) fn transmit(&mut self, id: PacketId, more: bool) {
         self.world.transmit(self.host.uplink(), id, more);
@@ -409,7 +410,8 @@ impl Ports<'_> {
         self.world.claim(self.first.at_port(port))
     }
 
-    /// Sends a packet through `port`, whose link is idle. `more`: whether another packet waits.
+    /// Sends a packet through `port`, whose link is idle. `more` states whether another packet
+    /// waits.
     #[inline]
     pub(crate) fn transmit(&mut self, port: u16, id: PacketId, more: bool) {
         self.world.transmit(self.first.at_port(port), id, more);

@@ -62,7 +62,8 @@ fn assert_no_allocation_per_packet(name: &str, lossy: bool, scenario: impl Fn(u6
     let hops = long.totals.packet_hops - short.totals.packet_hops;
     assert!(hops > 500_000, "{name}: {hops} packet-hops are enough to see something");
     assert_eq!(long.lost_packets > 100, lossy, "{name}: {} packets were lost", long.lost_packets);
-    // A longer run may have a higher peak, so the difference can be positive or negative.
+    // A longer run may have a higher peak of memory, so the difference of the allocations can be
+    // positive or negative.
     let more = long.allocations as f64 - short.allocations as f64;
     println!(
         "{name}: {} and {} allocations, {hops} packet-hops between them: {:.6} per packet-hop",
@@ -90,9 +91,9 @@ fn peak_bytes_per_flow() -> f64 {
     (many.peak_bytes - few.peak_bytes) as f64 / flows as f64 - size_of::<FlowSpec>() as f64
 }
 
-/// A ring all-reduce of eight ranks, repeated.
+/// Scenario of a repeated ring all-reduce of eight ranks.
 fn repeated_ring(iterations: u32) -> Scenario {
-    // Timers of ended flows stay in a list until the timeout.
+    // The timeouts are short, because timers of ended flows stay in a list until the timeout.
     let transport =
         "congestion_control = \"dctcp\"\nhandshake = false\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"";
     let lab = Lab::new(&star(8, "100 Gb/s", "1 us"), "buffer = \"4 MB\"\npolicy = \"dt\"", transport);
@@ -127,6 +128,6 @@ fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     println!(
         "measured: one more live flow of one packet takes {measured:.0} bytes at the peak, lists that double included"
     );
-    // The packet's cache line takes 64 B of these bytes, in a list whose capacity doubles.
+    // The packet's cache line takes 64 B of the bytes per flow, in a list whose capacity doubles.
     assert!(measured < 1_270.0, "{measured} bytes per flow");
 }

@@ -26,7 +26,8 @@ impl Arrivals {
         rate: f64,
         end: Time,
     ) -> Result<Self, SourceError> {
-        // Beyond one arrival per picosecond, the clock cannot distinguish arrivals. NaN also fails.
+        // The clock cannot distinguish arrivals at more than one arrival per picosecond. The check
+        // also refuses a rate of NaN.
         if !(0.0..=1e12).contains(&rate) {
             return Err(SourceError::Rate { rate });
         }

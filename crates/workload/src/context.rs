@@ -80,8 +80,9 @@ pub trait ForeignReader: fmt::Debug {
     fn read(&self, path: &Path, content: &[u8]) -> Result<Option<ForeignFile>, Faults>;
 }
 
-/// Context against which a workload is checked. A missing part was invalid, and its error has been
-/// reported. A workload that needs a missing part fails with [`Faults::reported`].
+/// Context against which a workload is checked. A part of the context is missing if the part was
+/// invalid and its error has been reported. A workload that needs a missing part fails with
+/// [`Faults::reported`].
 #[derive(Debug)]
 pub struct WorkloadContext<'a> {
     class: &'a str,

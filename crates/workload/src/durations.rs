@@ -92,7 +92,8 @@ mod tests {
         assert_eq!(moments(DurationShape::Fixed), (250.0, 0.0));
         let (mean, deviation) = moments(DurationShape::Exponential);
         assert!((mean - 250.0).abs() < 3.0 && (deviation - 250.0).abs() < 5.0, "{mean} {deviation}");
-        // With shape 3, the deviation is mean * sqrt(1 / (a (a - 2))) = 144.3.
+        // For a Pareto distribution with shape a = 3, the standard deviation is mean * sqrt(1 / (a
+        // (a - 2))) = 144.3.
         let (mean, deviation) = moments(DurationShape::Pareto(3.0));
         assert!((mean - 250.0).abs() < 2.0 && (deviation - 144.3).abs() < 15.0, "{mean} {deviation}");
     }

@@ -52,8 +52,9 @@ pub trait FlowSource: Send {
     fn next_flow(&mut self) -> Option<FlowSpec>;
 
     /// Copies the source, for a simulation that is forked. The copy returns the flows that the
-    /// original would return from now on. `None`: the source cannot be copied, and forks are
-    /// refused. A source that implements [`Clone`] returns `Some(Box::new(self.clone()))`.
+    /// original would return from now on. `None` means that the source cannot be copied, so that
+    /// forks are refused. A source that implements [`Clone`] returns
+    /// `Some(Box::new(self.clone()))`.
     fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
         None
     }

@@ -1,7 +1,7 @@
 //! Detects files of other tools. If a reader refuses a file of another tool, the error names the
 //! tool and gives advice.
 //!
-//! The function recognises a file by its first tokens, never by its name, and only after the reader
+//! The module recognises a file by its first tokens, never by its name, and only after the reader
 //! refused the file. So a file that this program can read is never tested.
 
 use crate::flow_list::unpacked;
@@ -42,7 +42,7 @@ impl Foreign {
         Self::detect(content).filter(|foreign| foreign.name != own)
     }
 
-    /// Whether the format is this program's, or a packet capture.
+    /// Whether the format belongs to this program, or is a packet capture.
     pub(crate) fn is_own(self) -> bool {
         [LIST_OF_FLOWS, PACKET_TRACE, CAPTURE].contains(&self.name)
     }

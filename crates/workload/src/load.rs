@@ -3,8 +3,8 @@
 /// Computes the mean number of flow arrivals per second and host that offer `load`.
 ///
 /// **Definition.** Load is the offered payload per time as a fraction of a capacity that the
-/// scenario names. No paper except Plasticine ("90% load on uplinks") states which capacity. The
-/// public ABM artifact takes the *uplinks of the leaf*:
+/// scenario names. No paper except Plasticine ("90% load on uplinks") states the capacity to which
+/// its load refers. The public ABM artifact takes the *uplinks of the leaf*:
 ///
 /// ```text
 /// rate per host = load × (host rate × hosts per leaf / oversubscription) / (8 × mean size) / hosts per leaf

@@ -41,7 +41,7 @@ pub struct MultiGetParams<'a> {
     pub think: Option<Durations>,
     /// Total number of queries of all threads; `None` for as many as the time allows.
     pub queries: Option<u64>,
-    /// Start of every thread: with a query, or in the middle of its think time.
+    /// Time at which every thread starts with a query, or in the middle of its think time.
     pub start: Time,
     /// Time at which the queries end; a client sends each query before this time.
     pub end: Time,

@@ -32,7 +32,8 @@ pub struct PoissonParams<'a> {
     pub end: Time,
 }
 
-/// Poisson arrivals at every host: the open-loop background traffic of all five papers.
+/// Poisson arrivals at every host. The papers that bufferlab reproduces use this open-loop
+/// background traffic.
 ///
 /// Every host has an independent process and the random streams `workload/<label>/arrivals`,
 /// `…/sizes` and `…/destinations`, each with the host's number as index.

@@ -81,7 +81,8 @@ pub struct ScheduleTraffic {
     pub hosts: Vec<u32>,
     /// Traffic class ([`FlowSpec::class`]) for every class of the schedule.
     pub classes: Vec<u16>,
-    /// Start of the first execution. Starts in the schedule count from its execution's start.
+    /// Start of the first execution. Start times in the schedule are relative to their execution's
+    /// start.
     pub start: Time,
     /// Number of successive executions of the schedule, at least 1.
     pub iterations: u32,
@@ -126,8 +127,8 @@ pub trait ClosedLoop: fmt::Debug + Send {
     /// after its last query.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
 
-    /// Copies the loop with its state, for a simulation that is forked. `None`: the loop cannot be
-    /// copied, and forks are refused.
+    /// Copies the loop with its state, for a simulation that is forked. `None` means that the loop
+    /// cannot be copied, so that forks are refused.
     fn boxed_clone(&self) -> Option<Box<dyn ClosedLoop>> {
         None
     }
@@ -218,7 +219,7 @@ struct Parts {
     /// Smallest number above the numbers of all listed queries.
     query_base: u32,
     /// Number of workloads that take query numbers. `asked` is the number of workloads that have
-    /// already taken theirs.
+    /// already taken query numbers.
     askers: u32,
     asked: u32,
 }
@@ -306,8 +307,8 @@ impl<'a> TrafficBuilder<'a> {
         }) as u16
     }
 
-    /// Returns numbers for the workload's queries. A workload may call this once, and must return
-    /// [`Queries::Numbered`].
+    /// Returns numbers for the workload's queries. A workload may call this function once, and must
+    /// return [`Queries::Numbered`].
     ///
     /// # Panics
     /// If a workload calls this method twice.
@@ -322,9 +323,9 @@ impl<'a> TrafficBuilder<'a> {
         self.parts.sources.push(Box::new(source));
     }
 
-    /// Adds flows that are all known, in any order. If the flows answer queries, the workload
-    /// must return [`Queries::Listed`]. Queries are renumbered, and the flows of a query need
-    /// not start together.
+    /// Adds flows that are all known before the run, in any order. If the flows answer queries, the
+    /// workload must return [`Queries::Listed`]. The queries get new numbers, and the flows of a
+    /// query need not start together.
     pub fn add_list(&mut self, mut flows: Vec<FlowSpec>) {
         self.parts.query_base = renumber_queries(&mut flows, self.parts.query_base);
         for flow in flows.iter().filter(|flow| flow.query != FlowSpec::NO_QUERY) {

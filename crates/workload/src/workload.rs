@@ -100,7 +100,7 @@ pub static WORKLOADS: Registry<WorkloadInfo> = Registry::new(&[
     &kinds::schedule::INFO,
 ]);
 
-/// Keys of `[[workload]]` that every kind has.
+/// Keys of the table `[[workload]]` that every kind of workload has.
 const COMMON: &[&str] = &["class", "transport"];
 
 /// Registers a custom workload: afterwards, its name is a valid `kind` in scenarios.
@@ -132,5 +132,5 @@ const SIZE_WORDS: [Word; BUILTIN_SIZES.len()] = {
     words
 };
 
-/// Kind of a parameter that is a distribution of flow sizes; [`WorkloadContext::sizes`] reads it.
+/// Kind of a parameter that is a size distribution, which [`WorkloadContext::sizes`] reads.
 pub const FLOW_SIZES: ParamKind = ParamKind::FlowSizes(&SIZE_WORDS);

@@ -1,5 +1,5 @@
 //! Cost of a policy's decisions about one packet: admission and departure. The benchmark runs every
-//! registered policy, at 16 × 8 and at 128 × 8 queues.
+//! registered policy on switches of 16 and of 128 ports with 8 queues each.
 //!
 //! `cargo bench -p bufferlab-conformance --bench policies` prints nanoseconds and the ratio to
 //! complete sharing in this run, because machines differ in speed and load. A quarter of the ports

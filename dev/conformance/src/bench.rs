@@ -49,7 +49,8 @@ impl std::fmt::Debug for Bench {
 }
 
 impl Bench {
-    /// Creates a bench for `device` at time zero and the switch of `script`.
+    /// Creates a bench for `device` at time zero. The device is a switch with the configuration of
+    /// `script`.
     #[must_use]
     pub fn new(device: Box<dyn Device>, script: &Script) -> Self {
         let queues = usize::from(script.queues());

@@ -10,7 +10,7 @@
 //! use bufferlab_conformance::competitive::{Arrivals, Slotted, standings};
 //! use bufferlab_core::find_policy;
 //!
-//! // A burst of six packets for one of two ports, a buffer of six.
+//! // A burst of six packets arrives for one of two ports. The buffer has space for six packets.
 //! let burst = Slotted { ports: 2, capacity_packets: 6, slots: vec![vec![0; 6]] };
 //! let policies = ["cs", "dt", "lqd"].map(|name| find_policy(name).expect("registered"));
 //! let standings = standings(&burst, &policies)?;
@@ -37,7 +37,7 @@ pub trait Arrivals {
     fn run(&self, device: &mut dyn Device) -> Fates;
 }
 
-/// Fate of every arrival under a policy.
+/// Outcome of every arrival under a policy: whether the switch sent or lost the packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     /// Whether each packet was sent, that is, neither dropped nor evicted.
@@ -75,9 +75,9 @@ impl Fates {
 pub struct Standing {
     /// Registry name of the compared policy.
     pub policy: &'static str,
-    /// Fates of the packets under the compared policy.
+    /// Outcomes of the packets under the compared policy.
     pub fates: Fates,
-    /// Fates of the packets under Longest Queue Drop.
+    /// Outcomes of the packets under Longest Queue Drop.
     pub lqd: Fates,
 }
 

@@ -8,7 +8,7 @@ use bufferlab_units::Time;
 /// A switch with a policy, in any implementation: the core's, a hardware model, or an
 /// implementation in another language.
 ///
-/// The methods mirror [`Switch`], whose documentation applies here.
+/// The methods mirror the methods of [`Switch`], which have the detailed documentation.
 pub trait Device {
     /// Handles the arrival of a packet at the switch.
     fn handle_arrival(&mut self, now: Time, packet: &Packet) -> Admission;

@@ -317,7 +317,7 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
 /// # Errors
 /// The operation at which the claim fails, and the reason.
 pub fn keeps_its_timers(subject: &Subject, script: &Script) -> Result<(), Failure> {
-    // The bench itself checks the deadline around every operation.
+    // The test bench itself checks the device's deadline before and after every operation.
     replay(bench(subject, script)?, script, |_, _, _| Ok(())).map(|_| ())
 }
 

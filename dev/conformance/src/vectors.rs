@@ -23,7 +23,7 @@
 //! | key | meaning |
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the paper's example or the calculation. |
-//! | `policy`, `params` | Registry name; parameters that differ from the defaults. Times are texts such as `"80 us"`, sizes bytes. |
+//! | `policy`, `params` | Registry name of the policy; parameters that differ from the defaults. Times are texts such as `"80 us"`, sizes are in bytes. |
 //! | `profile` | `"paper"` (default) or `"artifact"`. |
 //! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500), `lossless` priorities (none; all packets arrive at port 0). |
 //! | `scheduler` | `"round_robin"` (default), `"fifo"`, `"strict_priority"`. |
@@ -38,7 +38,7 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_ns` | Time of the step, not before the last step; default: time of the last step. Policy timeouts up to and including this time are handled first. |
+//! | `at_ns` | Time of the step, not before the previous step; default: time of the previous step. Policy timeouts up to and including this time are handled first. |
 //! | `arrive` | A packet arrives for this queue (port × queues + priority; with a `classifier`, the priority in its header), with `size` in bytes, `tags`, `flow` (0) and `ecn` (`"capable"`, `"not-capable"` or `"marked"`; default: capable iff the case marks). |
 //! | `depart` | Number of the port that sends a packet. |
 //! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` (of flow `flow`) arrives for every entry of `fill` (an entry may repeat). Each list keeps its order, and both are spread evenly: of D departures and F arrivals, departure j precedes arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |

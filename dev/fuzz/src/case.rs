@@ -102,7 +102,7 @@ impl Case {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
             // The search does not generate characters beyond U+00FF. If a user wrote a character
-            // beyond U+00FF, its last byte counts.
+            // beyond U+00FF, the last byte of this character counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }
         fs::write(folder.join(file.name), bytes)

@@ -1,5 +1,5 @@
-//! Cases that combine options: two scheduled pairs of options and some random options.
-//! The network has any number of ports.
+//! Cases that combine options: two scheduled pairs of options and some random options. The networks
+//! of these cases have any number of ports.
 
 use crate::bases::BASES;
 use crate::case::Case;
@@ -60,8 +60,8 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     Case { base: base.name.to_owned(), set, splices: Vec::new() }
 }
 
-/// Chooses a memory layout and a policy, so that divided memory meets policies that count per part.
-/// Half of the chosen policies pause senders.
+/// Chooses a memory layout and a policy, so that cases combine divided memory with policies that
+/// count bytes per part of the memory. Half of the chosen policies pause senders.
 fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     let policies = &SLOTS["switch.policy"];
     let pauses = |option: &usize| match &OPTIONS[*option].what {

@@ -1,9 +1,9 @@
 //! Runs the real program while the system fails. A fault is a failing system call on a file
 //! (create, write, read, rename, remove), memory exhaustion, or a kill at any moment.
 //!
-//! After every fault, the exit code must be right and earlier results complete.
-//! Partial results must never be taken for finished results.
-//! The repeated command must produce the bytes of an undisturbed command.
+//! After every fault, the exit code must be right and earlier results must be complete. Partial
+//! results must never be taken for finished results. The repeated command must produce the bytes of
+//! an undisturbed command.
 
 mod bench;
 mod disturb;
@@ -43,7 +43,8 @@ pub struct Faults {
 pub struct Injected {
     /// Numbers of injected faults by kind, and the failures that these faults revealed.
     pub report: Report,
-    /// Position in the order of faults, including the faults of earlier calls.
+    /// Position that the injection has reached in the order of faults, including the faults of
+    /// earlier calls.
     pub done: usize,
     /// Total number of faults in the seed's order.
     pub all: usize,

@@ -20,7 +20,8 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if TURN.try_lock().is_ok() {
-                // No guarded work is running, so the panic is a defect of the search itself.
+                // The panic occurred while no guarded work was running, so it is a defect of the
+                // search itself.
                 return usual(info);
             }
             let place = info.location().map_or_else(String::new, ToString::to_string);

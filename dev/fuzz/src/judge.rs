@@ -146,8 +146,8 @@ pub struct Judged {
     pub is_divided: bool,
 }
 
-/// Removes the changes that the loader refuses, and runs the case with every identity verified.
-/// If the network can be divided, the tables of one, two and three threads are compared.
+/// Removes the changes that the loader refuses, and runs the case with every identity verified. If
+/// the network can be divided, the tables of runs with one, two and three threads are compared.
 ///
 /// `number` selects further checks: a quarter of the cases run twice, a quarter run again from
 /// their resolved text, a quarter explain losses, and half run on several threads.
@@ -200,8 +200,8 @@ pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, 
     judged.unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }
 
-/// Compares the tables of one, two and three threads with each other and with the verified run.
-/// Returns whether the network could be divided.
+/// Compares the tables of runs with one, two and three threads with each other and with the
+/// verified run. Returns whether the network could be divided.
 fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, Fault> {
     let can_be_divided = Simulation::new(&loaded.scenario)
         .is_ok_and(|simulation| simulation.needs_one_thread(&loaded.scenario).is_none());
@@ -299,7 +299,8 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     if takes_too_much(loaded, way) {
         return Ok((Outcome::Refused, rows));
     }
-    // The command `check` also constructs the simulation, so it refuses these scenarios, too.
+    // The command `check` also constructs the simulation, so `check` refuses scenarios that cannot
+    // be constructed.
     let Ok(mut simulation) = Simulation::new(&loaded.scenario) else { return Ok((Outcome::Refused, rows)) };
     simulation.set_verify(way.verify);
     if way.explain {

@@ -1,8 +1,8 @@
 //! Every option of the scenario format as data.
 //! An option is a key with a value, or a word that a key accepts.
 //!
-//! The list follows from the declaration of the format and from the registries. So the search draws
-//! and counts a new key, policy or parameter without a change of this module.
+//! The list of options follows from the declaration of the scenario format and from the registries.
+//! So the search draws and counts a new key, policy or parameter without a change of this module.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};

@@ -227,7 +227,7 @@ fn peak_kib() -> Option<u64> {
 
 /// Resets the peak memory of this process to the present memory.
 fn forget_peak() {
-    // The call fails on systems other than Linux, on which the peak memory is unknown, too.
+    // Writing to /proc fails on systems other than Linux, on which the peak memory is unknown, too.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

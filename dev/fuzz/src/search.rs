@@ -190,7 +190,7 @@ pub fn work(subject: Subject, seed: u64, cases: impl Iterator<Item = u64>, out: 
     Ok(())
 }
 
-/// Generates and checks one case of scenarios, and reports the result.
+/// Generates and checks one scenario case, and reports the result.
 fn scenario(seed: u64, number: u64, out: &Path) -> io::Result<Report> {
     let budget = Budget::default();
     let Judged { case, result, is_divided } = judge(&generate(seed, number), number, budget);

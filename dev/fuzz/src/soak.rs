@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Maximum duration of a part of a soak. A different kind of search follows.
+/// Maximum duration of a part of a soak, after which a different kind of search follows.
 const PART_MAX: Duration = Duration::from_secs(240);
 /// Minimum number of rounds of a soak, so that every kind of search gets several parts.
 const ROUNDS: u32 = 2;

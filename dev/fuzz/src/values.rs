@@ -93,7 +93,7 @@ impl Dice<'_> {
             1 => max,
             2 => max.saturating_add(1),
             3 => min.saturating_sub(1),
-            // A larger count of objects would only make a run slow.
+            // The maximum number is small, because more objects would only make a run slow.
             _ => min.saturating_add(self.up_to(max.saturating_sub(min).min(64))),
         }
     }
@@ -175,7 +175,7 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
     }
 }
 
-/// Draws a value for a parameter of this kind.
+/// Draws a value for a parameter of the kind `kind`.
 pub(crate) fn of_param(dice: &mut Dice<'_>, kind: ParamKind) -> String {
     match Kind::for_parameter(kind) {
         Some(kind) => of_kind(dice, kind),

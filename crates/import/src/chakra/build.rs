@@ -15,8 +15,8 @@ const CLASS: &str = "message";
 /// Key of a channel of messages: sender, receiver and tag.
 type Channel = (u32, u32, i64);
 
-/// Part of one rank in a collective: the nodes before and after the collective, and the
-/// collective's properties.
+/// A rank in a collective: the nodes before and after the collective, and the collective's
+/// properties.
 struct Part {
     rank: u32,
     begin: NodeId,
@@ -298,8 +298,8 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Adds edges, so that the end of each rank's part in a collective waits for the beginnings of
-    /// all parts.
+    /// Adds edges, so that no rank leaves a collective before all ranks have entered the
+    /// collective.
     fn barrier(&mut self, begins: &[NodeId], parts: &[Part]) -> Result<(), ImportError> {
         let barrier = self.builder.node(Work::Barrier).map_err(refuse)?;
         for &begin in begins {

@@ -17,7 +17,7 @@ const LARGEST_BUFFER: u64 = 4_096;
 /// Reserve of an ingress queue, and distance below the threshold at which a pause ends (bytes).
 const RESERVE: u64 = 4 * 1024;
 const RESUME: u64 = 3 * 1024;
-/// Priority of a list without a common priority group.
+/// Priority of the flows in a list whose flows have no common priority group.
 const GROUP: u8 = 3;
 
 /// Whether the files are inputs of HPCC's simulator, whose network is lossless.
@@ -72,7 +72,8 @@ fn control(imported: &Imported) -> String {
             "utilisation" | "gain" => {
                 positive(imported, key).filter(|number| *number <= 1.0).map(|number| number.to_string())
             }
-            // The value 0 is valid: then every acknowledgement adjusts the window multiplicatively.
+            // The value 0 is valid, and lets every acknowledgement adjust the window
+            // multiplicatively.
             "max_stage" => {
                 value(imported, key).and_then(|text| text.parse::<u32>().ok()).map(|n| n.to_string())
             }

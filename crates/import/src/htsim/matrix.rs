@@ -35,7 +35,7 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Refuses a connection that does not have exactly one start, or whose start is its own source.
+    /// Refuses a connection with no start or two starts, or whose source is also its destination.
     fn check(&self, ends: Word<'_>) -> Result<(), ImportError> {
         let one = self;
         if one.start.is_some() == one.trigger.is_some() {

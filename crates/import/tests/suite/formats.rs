@@ -305,7 +305,7 @@ fn ranks_of_layers_share_servers_that_do_not_count_in_the_least_time() {
     let imported = read_with(&[("file", layers.as_bytes())], &options).expect("it is read");
     let scenario = scenario_text(&imported, "own", "own.csv").expect("it has traffic");
     assert!(scenario.contains("ranks_per_server = 2\nscale_up_rate = \"2.4 Tb/s\"\n"), "{scenario}");
-    // The duration is 1 us of computation, and two steps of 1.25 MB at 2.4 Tb/s.
+    // The duration of the schedule is 1 us of computation, and two steps of 1.25 MB at 2.4 Tb/s.
     assert!(scenario.contains("duration = \"9.334 us\""), "{scenario}");
 }
 

@@ -8,7 +8,8 @@ use crate::{NodeId, ScheduleError};
 ///
 /// * All-gather, reduce-scatter and all-to-all: every rank sends S/n bytes to each other rank
 ///   at one time, first to the next position. So no two ranks send to one rank first.
-/// * All-reduce: a direct reduce-scatter, then a direct all-gather by each rank with all parts.
+/// * All-reduce: a direct reduce-scatter. A rank that has all parts of its sum starts the
+///   all-gather.
 /// * Broadcast: the root sends S bytes to every other rank at one time.
 /// * Pipeline: the chain of [`ring::expand`].
 pub(super) fn expand(

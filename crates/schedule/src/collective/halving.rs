@@ -10,7 +10,8 @@ use crate::{Condition, NodeId, ScheduleError};
 /// * Reduce-scatter: step k (from 1) exchanges S/2^k bytes with the rank at distance n/2^k.
 /// * All-gather, in reverse: step k exchanges S·2^(k−1)/n bytes at distance 2^(k−1).
 /// * All-reduce: a reduce-scatter, then an all-gather.
-/// * All-to-all: step k exchanges S/2 bytes at distance n/2^k, the data for the other half.
+/// * All-to-all: step k exchanges S/2 bytes at distance n/2^k, the data for the other half of
+///   ranks.
 /// * Broadcast: the root scatters halves along a binomial tree, then all ranks gather the parts.
 ///
 /// A message waits for the message that its sender received in the previous step.

@@ -7,7 +7,8 @@ use crate::{NodeId, ScheduleBuilder};
 ///
 /// * All-reduce: ring reduce-scatter of S inside each server. Then a ring all-reduce of S/m among
 ///   the ranks of equal position in their servers. Then a ring all-gather of S inside each server.
-/// * Reduce-scatter: inside each server (S), then between servers (S/m). All-gather: the reverse.
+/// * Reduce-scatter: a ring reduce-scatter of S inside each server, then of S/m between servers.
+///   All-gather: a ring all-gather of S/m between servers, then of S inside each server.
 /// * All-to-all: direct messages of S/m inside each server put all data for a position on the
 ///   rank of that position. Then direct messages of S/N go between servers.
 /// * Broadcast: a chain over the first ranks of the servers, then a chain inside each server.
@@ -95,7 +96,7 @@ impl Plan<'_> {
         groups: impl Iterator<Item = Vec<u32>>,
     ) -> Result<(), CollectiveError> {
         let all = self.collective.group.len();
-        // A position in no group of the phase keeps its node.
+        // A position that is in no group of this phase keeps its node.
         let mut next = self.nodes.clone();
         if next.is_empty() {
             for _ in 0..all {

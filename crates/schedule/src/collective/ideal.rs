@@ -41,8 +41,8 @@ pub struct Networks {
 /// | double binary tree, n = 2^d, k = 1 | as tree, with S/2 for S |
 /// | hierarchical | the sum of its phases |
 ///
-/// *Ring*: a lane follows its predecessor after q, and its own previous step after q +
-/// L. The larger of these two sums determines each step.
+/// *Ring*: a lane begins a step q after the previous lane, and q + L after its own previous step.
+/// The later of these two times is the start of the step.
 ///
 /// *Tree*: a node with two children receives, or sends, two messages one after the other.
 /// The slower message determines the time. The root has one child.

@@ -30,7 +30,7 @@ impl ScheduledCollective {
     ///
     /// The factors equal the factors in `doc/PERFORMANCE.md` of nccl-tests. The factor is 2(n −
     /// 1)/n for an all-reduce, (n − 1)/n for all-gather, reduce-scatter and all-to-all, and 1 for a
-    /// broadcast. A pipeline counts like the send-receive test, with 1.
+    /// broadcast. A pipeline has the factor of the send-receive test, which is 1.
     #[must_use]
     pub fn bus_bps(&self, time: Time) -> u64 {
         let (n, others) = (u64::from(self.ranks), u64::from(self.ranks.saturating_sub(1)));
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn bus_bandwidth_has_the_factors_of_nccl_tests() {
-        // 8 ranks, 1 GB, 1 s: S/t is 8 Gb/s.
+        // A collective of 8 ranks moves 1 GB in 1 s, so S/t is 8 Gb/s.
         let bus = |operation| {
             let collective =
                 ScheduledCollective { operation, algorithm: Algorithm::Ring, bytes: 1_000_000_000, ranks: 8 };

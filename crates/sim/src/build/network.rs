@@ -26,7 +26,7 @@ fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: Bi
     scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
 
-/// Builds the links of a topology in the engine's order.
+/// Builds the links of a topology in the order of their link ids.
 ///
 /// # Errors
 /// If the network exceeds a limit of the engine.

@@ -1,5 +1,5 @@
-//! Closed loops: after a query is complete, its thread waits for its think time and sends requests,
-//! and servers answer.
+//! Closed loops: a client thread sends the requests of a query, and servers answer. After a
+//! complete query, the thread waits for its think time before the next query.
 
 use super::queries::Query;
 use crate::ids::{HostId, PoolId, Table, ThreadId};
@@ -112,7 +112,7 @@ impl ClosedLoops {
                 ack_path: None,
                 node: FlowSpec::NO_NODE,
             };
-            // Requests that arrive at one time are answered in the order of the query.
+            // Requests with equal arrival times keep the order of their answers in the query.
             let place = thread.requests.partition_point(|request| request.0 <= arrival);
             thread.requests.insert(place, (arrival, spec, PoolId(thread.pool.0 + answer.connection)));
         }

@@ -78,8 +78,8 @@ impl Jitter {
         source: &mut impl FlowSource,
         mut note: impl FnMut(&FlowSpec),
     ) -> Option<FlowSpec> {
-        // A next flow of the source that starts after the first waiting flow cannot start before
-        // that flow.
+        // If the next flow of the source starts after the first waiting flow, the delayed start of
+        // the next flow is also later.
         while let Some(head) = &self.head
             && self.waiting.peek().is_none_or(|Reverse(first)| head.start <= first.0.start)
         {
@@ -139,7 +139,7 @@ mod tests {
         let shift = |&(start, src): &(u64, u32)| start - u64::from(src) * 3;
         let mut seen = [0_u32; 21];
         found.iter().for_each(|entry| seen[shift(entry) as usize] += 1);
-        // The expected count is 48 for each value. Four standard deviations are 27.
+        // Each of the 21 delays is expected 48 times. Four standard deviations are 27.
         assert!(seen.iter().all(|count| (21..=75).contains(count)), "{seen:?}");
         assert!(!found.is_sorted_by_key(|&(_, src)| src), "some flows overtake others");
     }

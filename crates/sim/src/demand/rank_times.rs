@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 struct RankTimes {
     computations: u32,
     transfers: u32,
-    /// Time up to which the sums of computing and communicating are complete.
+    /// Time up to which the rank's times of computation and communication are summed.
     until: Time,
     computing: Time,
     exposed: Time,
@@ -89,7 +89,7 @@ impl Ranks {
     }
 }
 
-/// A collective operation in progress: its begin and its unfinished transfers.
+/// A collective operation in progress: its start time and its unfinished transfers.
 #[derive(Clone, Copy, Debug)]
 struct InProgress {
     left: u32,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-/// All schedules of a run. Their nodes are numbered in one sequence.
+/// All schedules of a run. The nodes of all schedules are numbered in one sequence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
     running: Vec<Running>,
@@ -54,9 +54,9 @@ enum Step {
     /// A computation, or a transfer inside a server whose last byte was sent at the start of this
     /// step.
     Last,
-    /// A transfer inside a server is sent. The time is the end of its reception.
+    /// A transfer inside a server is sent. The time is the end of the transfer's reception.
     Sending(Time),
-    /// A flow, which ends with an event of its hosts.
+    /// A flow executes the node. The flow's hosts report the end of the step.
     Flow,
 }
 
@@ -69,7 +69,7 @@ struct Running {
     iteration: u32,
     /// Start time of the schedule's current execution.
     origin: Time,
-    /// Events that nodes still wait for, of nodes for which some but not all events have happened.
+    /// Number of outstanding events of each node for which some but not all events have happened.
     waits: BTreeMap<u32, u32>,
     /// Number of schedule nodes that are not done in this execution.
     left: usize,
@@ -254,7 +254,8 @@ impl Schedules {
         self.running.partition_point(|one| one.base <= number) - 1
     }
 
-    /// Makes a node ready that may start at `at`, with the event that it waited for last.
+    /// Makes a schedule node ready that may start at `at`, with the event that the node waited for
+    /// last.
     fn make_ready(
         &mut self,
         timers: &mut Timers,
@@ -281,7 +282,7 @@ impl Schedules {
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Releases waiting nodes from events whose delay has passed.
+    /// Releases schedule nodes that wait for events whose delay has passed.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()
@@ -321,7 +322,7 @@ impl Schedules {
         self.live.get_mut(&number).expect("the node is live").step = step;
     }
 
-    /// Starts a node that is ready, or queues it at its processor.
+    /// Starts a schedule node that is ready, or queues the node at its processor.
     fn begin_node(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) -> Option<FlowSpec> {
         let running = &mut self.running[index];
         match running.work(number) {
@@ -376,7 +377,7 @@ impl Schedules {
         timers.push(now + duration, Timer::ScheduleStep(number));
     }
 
-    /// Records the start of a node. The start may be later than the current time.
+    /// Records the start of a schedule node. The start may be later than the current time.
     fn start_node(&mut self, timers: &mut Timers, index: usize, number: u32, (now, start): (Time, Time)) {
         self.live.get_mut(&number).expect("the node is live").start = Some(start);
         let running = &mut self.running[index];
@@ -384,7 +385,7 @@ impl Schedules {
         self.tell(timers, (index, number), Condition::Started, (now, start));
     }
 
-    /// Ends a node that does not execute a flow.
+    /// Ends a schedule node that does not execute a flow.
     fn finish(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         let running = &mut self.running[index];
         if let Work::Compute { rank, lane, .. } = running.work(number) {
@@ -403,7 +404,7 @@ impl Schedules {
         self.end(timers, index, number, now);
     }
 
-    /// Records an event of the flow that executes a node.
+    /// Records an event of the flow that executes a schedule node.
     #[cold]
     pub(super) fn note_event(&mut self, world: &mut World, number: u32, event: Condition) {
         let (now, index) = (world.now(), self.schedule_of(number));
@@ -413,14 +414,16 @@ impl Schedules {
         }
     }
 
-    /// Records the number of the flow that executes a node. The flow may have ended already.
+    /// Records the number of the flow that executes a schedule node. The flow may have ended
+    /// already.
     pub(super) fn note_flow(&mut self, number: u32, flow: u64) {
         if let Some(live) = self.live.get_mut(&number) {
             live.flow = Some(flow);
         }
     }
 
-    /// Records the end of a node, and begins the next execution after the last node.
+    /// Records the end of a schedule node, and begins the next execution of the schedule after the
+    /// last node.
     fn end(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         self.tell(timers, (index, number), Condition::Finished, (now, now));
         let live = self.live.remove(&number).expect("a node ends once");

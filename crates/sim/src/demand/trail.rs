@@ -7,10 +7,10 @@ use bufferlab_metrics::WaitedFor;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Last event that a node has waited for.
+/// Last event that a schedule node has waited for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cause {
-    /// Node of the event; `None` if the node waited for no other node.
+    /// Schedule node of the event; `None` if the waiting node waited for no other node.
     pub(super) node: Option<u32>,
     pub(super) event: WaitedFor,
     /// Time of the event, with the delay of the edge.
@@ -23,9 +23,10 @@ pub(super) struct PathStep {
     pub(super) cause: Cause,
     pub(super) end: Time,
     pub(super) flow: Option<u64>,
-    /// Number of references to the step. A node in progress and the node that ended last count one
-    /// each. Every delayed event of the node counts one, and so does every step whose cause the
-    /// node is. If a node waits until the sender is done, this counts one, too.
+    /// Number of references to the step. A node in progress and the node that ended last have one
+    /// reference each. Each delayed event of the node has a reference to the step. Each later step
+    /// whose cause is the node has a reference, too. A wait for the end of the sender has one more
+    /// reference.
     references: u32,
 }
 
@@ -55,7 +56,7 @@ impl Trail {
     pub(super) fn end(&mut self, node: u32, end: Time, flow: Option<u64>) {
         let step = self.steps.get_mut(&node).expect("a node in progress has a step");
         (step.end, step.flow) = (end, flow);
-        // The reference of the node in progress becomes the reference of the last node.
+        // The node in progress becomes the node that ended last, so its step keeps the reference.
         let before = self.last.replace(node);
         self.release(before);
     }

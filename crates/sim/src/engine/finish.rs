@@ -1,4 +1,4 @@
-//! End of a run in two steps: first no more flows arrive, then no event is left.
+//! End of a run in two steps: the arrival phase ends, and the engine handles the last events.
 
 use super::Simulation;
 use crate::SimError;
@@ -39,7 +39,7 @@ impl Simulation {
 
     /// Closes all measurements at the end of the run.
     pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
-        // Unfinished flows count until the end of the run, even after a long silence.
+        // Unfinished flows count until the end of the run, even if the last event was earlier.
         if !self.is_over() {
             self.world.advance_to(self.plan.end);
         }
@@ -49,7 +49,7 @@ impl Simulation {
         self.write_results(sink)
     }
 
-    /// Checks the run for failures and verifies every identity.
+    /// Checks the run for failures and verifies every accounting identity.
     pub(crate) fn check_all(&mut self) -> Result<(), SimError> {
         self.check_controls()?;
         self.check_cards()?;

@@ -1,4 +1,4 @@
-//! Runs that the caller advances step by step, and copies.
+//! Step-by-step runs: the caller advances a run, and may copy the run between two steps.
 //!
 //! A stepped run handles all events in the order of [`Simulation::run`], on one thread. The
 //! caller's clock ([`Simulation::now`]) is separate from the time of the last event. So pauses
@@ -25,7 +25,7 @@ impl Limit {
 }
 
 impl Simulation {
-    /// Time that the caller has reached. All earlier events are over.
+    /// Time that the caller has reached. The engine has handled all events before this time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.clock.max(self.world.now())

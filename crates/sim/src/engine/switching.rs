@@ -24,7 +24,7 @@ impl Simulation {
             node.record.effects.lose_way(packet, port);
             return self.settle(switch);
         };
-        // If a packet bypasses its queue, the arrival has no other effects to settle.
+        // If a packet bypasses its queue, the packet's arrival has no effects on other components.
         if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, port, egress, packet) {
             return Ok(());
         }
@@ -90,7 +90,7 @@ impl Simulation {
             let class = self.hosts.flow(self.world.packets()[sent.packet].flow()).spec.class;
             self.records.note_delay(node, sent, class);
         }
-        // A pause frame follows the packet if the frame uses the packet's link.
+        // The packet is already on the link, so a pause frame on this link leaves after the packet.
         if !node.record.effects.is_empty() || self.verify { self.settle(switch) } else { Ok(()) }
     }
 
@@ -154,7 +154,7 @@ impl Simulation {
     /// Drops the packets on a link and the packets that a switch has queued for the link.
     fn empty_link(&mut self, id: LinkId) -> Result<(), SimError> {
         // The calendar contains the delivery of the link's first packet and must find that packet.
-        // The first packet is therefore lost at its arrival time.
+        // So the first packet of the failed link is lost at its arrival time.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
         for packet in self.world.take_back(id).into_iter().rev() {

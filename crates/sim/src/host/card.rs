@@ -5,8 +5,8 @@ use super::flow_queues::TurnOrder;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
-/// Queues of a host's uplink. The queues have unlimited memory, as in the artifacts, in which hosts
-/// drop no packet.
+/// Queues of a host's uplink. The queues have unlimited memory, as in the artifacts of the papers,
+/// in which hosts drop no packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Card {
     /// Packets that wait in first-in, first-out order: ACKs and handshakes, and with FIFO queueing
@@ -16,8 +16,8 @@ pub(crate) struct Card {
     /// flows at the time of sending, so a large window takes no memory.
     head: FlowSlot,
     tail: FlowSlot,
-    /// Bit p: the NIC must not send priority p (PFC). Bit [`Self::SHARED`]: the NIC has `shared`.
-    /// All bits are usually zero.
+    /// Bits of the NIC: bit p forbids packets of priority p (PFC), and bit [`Self::SHARED`] marks a
+    /// NIC with the field `shared`. All bits are usually zero.
     pub(crate) paused: u64,
     /// Turn order of the separate flow queues, if these queues replace `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,

@@ -141,7 +141,7 @@ impl Hosts {
             self.end_sending(uplink, slot);
             self.retire_if_done(uplink, slot);
         } else {
-            // The flow now sends the data that waited for a complete burst.
+            // The flow sends the data that so far waited for a complete burst.
             self.offer(uplink, slot);
         }
     }

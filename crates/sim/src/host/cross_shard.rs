@@ -1,10 +1,9 @@
-//! Flows with ends or packets in different parts of the network. See [`crate::shards`].
+//! Flows with ends or packets in different shards of the network. See [`crate::shards`].
 //!
-//! The part with the source counts a flow's packets and so knows when no packet is left. Other
-//! parts write notes about packets of the flow that these parts lose, remove or create. The
-//! source's part counts these notes when the parts meet. So the source's part detects the end of a
-//! flow late, but records the true time. This is the time of the last change that the end waited
-//! for.
+//! The shard of a flow's source counts the flow's packets and so knows when no packet is left.
+//! Other shards write notes about packets of the flow that these shards lose, remove or create. The
+//! source's shard counts these notes when the threads meet. So this shard detects the end of a flow
+//! late, but records the true time: the time of the last change that ended the flow.
 
 use super::{FlowAccount, Hosts};
 use crate::ids::{FlowSlot, HostId, Id, ShardId};
@@ -12,18 +11,19 @@ use crate::shards::Shard;
 use crate::world::timers::{Moment, Timer};
 use bufferlab_units::Time;
 
-/// Note about a flow for the part of the flow's source.
+/// Note about a flow for the shard of the flow's source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowNote {
     at: Moment,
     slot: FlowSlot,
-    /// Number of the flow's packets that the part created, minus the number that the part removed.
+    /// Number of the flow's packets that the shard created, minus the number that the shard
+    /// removed.
     packets: i32,
-    /// Number of the flow's packets that the part has lost.
+    /// Number of the flow's packets that the shard has lost.
     dropped: u32,
 }
 
-/// A flow that is over, with the data that the part of its source knows.
+/// A flow that is over, with the data that the shard of its source knows.
 #[derive(Clone, Debug)]
 pub(crate) struct Retired {
     pub(crate) at: Moment,
@@ -31,11 +31,11 @@ pub(crate) struct Retired {
     account: FlowAccount,
 }
 
-/// State that the hosts of one part keep for the other parts.
+/// State that the hosts of one shard keep for the other shards.
 #[derive(Clone, Debug)]
 pub(super) struct RemoteFlows {
     shard: Shard,
-    /// Notes on flows, by the part of the network that receives the notes.
+    /// Notes on flows, by the shard that receives the notes.
     notes: Vec<Vec<FlowNote>>,
     /// For each slot, moment of the last change that the end of the slot's flow depends on.
     changed: Vec<Moment>,
@@ -57,7 +57,7 @@ impl RemoteFlows {
 }
 
 impl Hosts {
-    /// Restricts the hosts to one part of the network.
+    /// Restricts the hosts to one shard of the network.
     pub(crate) fn set_shard(&mut self, shard: Shard) {
         let notes = vec![Vec::new(); shard.partition.parts];
         self.flows.keep_starts();
@@ -72,19 +72,19 @@ impl Hosts {
         }
     }
 
-    /// Whether `host` belongs to this part of the network.
+    /// Whether `host` belongs to this shard of the network.
     #[inline]
     pub(super) fn is_here(&self, host: HostId) -> bool {
         self.remote.as_ref().is_none_or(|apart| apart.shard.has_host(host))
     }
 
-    /// Whether another part of the network counts the flow's packets.
+    /// Whether another shard of the network counts the flow's packets.
     #[inline]
     pub(super) fn is_counted_elsewhere(&self, slot: FlowSlot) -> bool {
         self.remote.is_some() && !self.is_here(self.flows.senders[slot].src)
     }
 
-    /// Writes a note about packets for the part of the flow's source.
+    /// Writes a note about packets for the shard of the flow's source.
     pub(super) fn note_packets(&mut self, at: Time, slot: FlowSlot, packets: i32, dropped: u32) {
         let source = self.flows.senders[slot].src;
         let Some(apart) = &mut self.remote else { return };
@@ -93,8 +93,8 @@ impl Hosts {
         apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
     }
 
-    /// Records a change that the end of a flow waits for. Returns whether the parts decide about
-    /// the end later, at their next meeting.
+    /// Records a change of a flow that may be over. Returns whether the shards end the flow later,
+    /// when the threads meet.
     #[inline]
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.remote else { return false };
@@ -105,12 +105,12 @@ impl Hosts {
         true
     }
 
-    /// Notes on flows for the part of the network with the number `part`.
+    /// Notes on flows for the shard with the number `part`.
     pub(crate) fn notes(&mut self, part: usize) -> &mut Vec<FlowNote> {
         &mut self.remote.as_mut().expect("a part has notes").notes[part]
     }
 
-    /// Applies a note from another part of the network.
+    /// Applies a note from another shard of the network.
     pub(crate) fn take_note(&mut self, note: &FlowNote) {
         let &FlowNote { at, slot, packets, dropped } = note;
         let flow = &mut self.flows.senders[slot];
@@ -123,7 +123,7 @@ impl Hosts {
         }
     }
 
-    /// Appends the flows of this part that have ended since the previous call to `retired`.
+    /// Appends the flows of this shard that have ended since the previous call to `retired`.
     pub(crate) fn take_retired(&mut self, retired: &mut Vec<Retired>) {
         let Some(apart) = &mut self.remote else { return };
         let mut candidates = std::mem::take(&mut apart.candidates);
@@ -147,7 +147,7 @@ impl Hosts {
     }
 
     /// Ends a flow and frees its slot. Returns the account of sender and receiver if the flow's
-    /// destination is in this part.
+    /// destination is in this shard.
     pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
         let &Retired { at, slot, ref account } = retired;
         self.flows.remove(slot, at.at);
@@ -164,7 +164,7 @@ impl Hosts {
         self.flows.note_peak(ends);
     }
 
-    /// Adopts the live flows at the hosts of `part` at the end of the run.
+    /// Adopts the live flows at the hosts of shard `part` at the end of the run.
     pub(crate) fn adopt(&mut self, part: ShardId, mut other: Self) {
         let slots: Vec<FlowSlot> = self.flows.live_slots().collect();
         let Some(apart) = &self.remote else { return };

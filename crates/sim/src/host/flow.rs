@@ -84,7 +84,7 @@ impl FlowSender {
         }
     }
 
-    /// Failure of the flow's congestion control, returned once.
+    /// Removes and returns the failure of the flow's congestion control.
     pub(crate) fn take_failure(&mut self) -> Option<ControlFailure> {
         match self {
             Self::Tcp(sender) => sender.take_failure(),
@@ -212,8 +212,8 @@ pub(crate) struct Flows {
     generations: Table<FlowSlot, u32>,
     started: u64,
     peak: usize,
-    /// Start times of flows since the last known end of a flow.
-    /// The table stores start times only in a divided network, which learns of ends later.
+    /// Start times of flows since the last known end of a flow. The table stores start times only
+    /// in a network with several shards, which learn the ends of flows late.
     starts: Option<Vec<Time>>,
 }
 
@@ -296,7 +296,7 @@ impl Flows {
         self.infos[slot].is_some()
     }
 
-    /// Information on a flow that still has a packet, a place at a NIC, or an unfinished transfer.
+    /// Information on a flow that has a packet, a turn at a NIC, or an unfinished transfer.
     pub(crate) fn info(&self, slot: FlowSlot) -> &FlowInfo {
         self.infos[slot].as_ref().expect("a flow is alive as long as anything is left of it")
     }

@@ -1,10 +1,11 @@
 //! Separate queues for the flows at a NIC. The NIC serves the queues in turn, so a flow's window
 //! delays only that flow.
 //!
-//! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet
-//! and without its drops. A flow that begins to wait gets its first turn before all other flows.
-//! After its first turn, a flow shares the turns with all other flows. A flow without packets at
-//! the time of its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
+//! The NIC serves the queues in the order of FqCoDel (RFC 8290, section 4.1), with a quantum of one
+//! packet and without FqCoDel's drops. A flow that begins to wait gets its first turn before all
+//! other flows. After its first turn, a flow shares the turns with all other flows. A flow without
+//! packets at the time of its next turn leaves the order. The ACKs of a flow are queued as a
+//! separate flow.
 
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;

@@ -64,7 +64,7 @@ impl Hosts {
         let packet = uplink.packet_mut(id);
         packet.sent = ack.echo;
         packet.seq = ack.cumulative;
-        // An ACK reports a longer block by its end, which is the new part of the block.
+        // If a block of received segments is too long for the ACK, the ACK reports the block's end.
         packet.sack_first = ack.sack.1 - u32::from(count);
         let kind = count | if ack.negative { Packet::NEGATIVE } else { 0 };
         self.send_control(uplink, slot, id, (kind, 0), ack.notified);

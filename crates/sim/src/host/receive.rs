@@ -117,8 +117,8 @@ impl Hosts {
     fn send_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId, ack: &Ack) {
         let flow = &self.flows.receivers[slot];
         let transport = &self.transports[flow.transport];
-        // An ACK reports a block beyond 65,535 segments by its end, which is the new part
-        // of the block.
+        // If a block has more than 65,535 received segments, the ACK reports the end of the block,
+        // which is the new part.
         let count = u16::try_from(ack.sack.1 - ack.sack.0).unwrap_or(u16::MAX);
         let packet = uplink.packet_mut(id);
         packet.sent = ack.echo;

@@ -48,8 +48,8 @@ impl Hosts {
         self.overfull.get_or_insert((uplink.host(), uplink.now()));
     }
 
-    /// Ensures that the timer heap has an entry at or before the sender's deadline.
-    /// Entries are lazy: a deadline that moves later takes no work until the old entry expires.
+    /// Ensures that the timer heap has an entry at or before the sender's deadline. A deadline that
+    /// moves to a later time changes no entry until the old entry expires.
     #[inline]
     fn arm_sender(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
@@ -163,8 +163,8 @@ impl Hosts {
         loop {
             let card = &mut self.cards[uplink.host()];
             let slot = card.next_ready(&mut self.flows)?;
-            // The check uses the priority of a flow's first data.
-            // The priority of a packet that PIAS has demoted is checked below.
+            // This check uses the priority of a flow's first data. PIAS may have demoted the next
+            // packet, so the priority of the packet is checked after its creation.
             if card.is_paused(self.flows.senders[slot].priority) {
                 card.park(slot, &mut self.flows);
                 continue;
@@ -237,7 +237,8 @@ fn data_packet(
 fn data_header(flow: &SenderSlot, transport: &Transport, segment: Segment, sent_before: u64) -> Header {
     let is_last = segment.seq + 1 == flow.total;
     let payload = if is_last { flow.last_payload } else { transport.segment };
-    // The count of bytes sent includes retransmissions, as at hosts of the public ns-3 code.
+    // The number of bytes that the flow has sent includes retransmissions, as in the public ns-3
+    // code.
     let bytes_before = sent_before * u64::from(transport.segment);
     let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
     let passed = u8::try_from(passed).expect("a port has at most 32 queues");

@@ -1,10 +1,10 @@
 //! Free slots in the tables of flows.
 //!
-//! A slot is also an id: policies know flows by their slots, and timers of one instant
-//! expire in the order of the slots. So a slot must not depend on which of two flows,
-//! perhaps in different parts of the network, ended first within a short time.
-//! All slots freed in an interval of simulated time become available together at its end.
-//! The order in which flows take free slots depends only on the set of these slots.
+//! A slot is also an id: policies know flows by their slots, and timers of one instant expire in
+//! the order of the slots. So a slot must not depend on which of two flows ended first within a
+//! short time, because the flows may be in different shards. All slots freed in an interval of
+//! simulated time become available together at the end of the interval. The order in which flows
+//! take free slots depends only on the set of these slots.
 
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;
@@ -33,7 +33,8 @@ impl FreeSlots {
         self.free.len() + self.left.len()
     }
 
-    /// Takes a slot freed in an earlier interval: the lowest of the latest interval that has slots.
+    /// Takes the lowest available slot among the slots of the latest interval in which slots were
+    /// freed.
     pub(super) fn take(&mut self, now: Time) -> Option<FlowSlot> {
         self.advance(now);
         self.free.pop()

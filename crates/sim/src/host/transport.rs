@@ -66,6 +66,7 @@ pub(crate) struct Transport {
     /// Whether a flow is complete when its sender learns that all data has arrived,
     /// not when its receiver has the last byte.
     pub(crate) ends_at_sender: bool,
-    /// Bytes per segment that count, in addition to the payload, for the ideal of the slowdown.
+    /// Header bytes per segment that count, besides the payload, for the flow's ideal completion
+    /// time.
     pub(crate) ideal_header: u32,
 }

@@ -11,7 +11,7 @@ use bufferlab_metrics::{Answer, BoundText, Explanation, Holder, PolicyOpinion, R
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Number of largest users of the buffer that an explanation names, of each kind.
+/// Number of the largest ports, queues, classes and flows in the buffer that an explanation names.
 const HOLDERS: usize = 5;
 
 /// Kind of switch event that the run explains.
@@ -134,8 +134,8 @@ impl Explainer {
         }
         let packet = &view.world.packets()[context.seen.packet];
         let tags = packet.header.tags;
-        // The buffer already contains the marked packet, but the rule compared the queue length
-        // without this packet.
+        // The buffer already contains the marked packet, but the marking rule compared the queue
+        // length without this packet.
         let size_bytes = u64::from(context.seen.size);
         let own = if context.event == ExplainedEvent::Mark { size_bytes } else { 0 };
         let inputs = inputs(slice, queue, context.ingress);
@@ -169,8 +169,8 @@ impl Explainer {
         });
     }
 
-    /// Whether an event at `port` matches the request and is not to be skipped.
-    /// Each call counts an event that matches.
+    /// Whether an event at `port` matches the request and is not to be skipped. Each call counts an
+    /// event that matches the request.
     fn wants(&mut self, view: View<'_>, context: &EventContext, port: u16) -> bool {
         let request = &self.request;
         let is_wanted = request.event.covers(context.event)
@@ -183,8 +183,9 @@ impl Explainer {
     }
 }
 
-/// Inputs of the policy's decision. Policies with lossless classes report the ingress queue with
-/// the number of `queue`.
+/// Inputs of the policy's decision about the ingress queue `ingress` if the event is a pause, or
+/// else about `queue`. Policies with lossless classes report the ingress queue that has the number
+/// of `queue`.
 fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'static str, f64)> {
     let mut inputs = Vec::new();
     let probed = ingress.map_or(queue, |ingress| QueueId(ingress.0));

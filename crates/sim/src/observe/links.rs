@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 impl Records {
     pub(crate) fn write_links(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
-        // Links between one pair of nodes are numbered in order.
+        // Parallel links between one pair of nodes are numbered in the order of the links.
         let mut between = BTreeMap::<_, u16>::new();
         for id in view.world.links().ids() {
             let link = &view.world.links()[id];

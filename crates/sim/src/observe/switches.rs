@@ -73,7 +73,8 @@ impl Records {
     /// Writes the tables of a switch whose histograms are closed.
     pub(crate) fn write_switch(&self, node: &SwitchNode, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let (switch, record) = (node.id.0, &node.record);
-        // The table omits unused ports and queues, whose only bin carries no information.
+        // The table of histograms omits unused ports and queues, whose only bin carries no
+        // information.
         let mut was_used = vec![false; record.ports.len()];
         for place in node.queues() {
             was_used[usize::from(place.port)] |= record.queues[usize::from(place.queue.0)].max > 0;

@@ -1,13 +1,13 @@
-//! Flow control in a part of the network. See [`crate::shards`].
+//! Flow control in a shard of the network. See [`crate::shards`].
 //!
 //! A pause is demanded at one end of a link and obeyed at the other end. So each end of a link has
-//! its own fields of [`PauseState`]. Only the part that contains an end changes the fields of this
-//! end. A frame crosses the border as a timer
+//! its own fields of [`PauseState`]. Only the shard that contains an end changes the fields of this
+//! end. A pause frame reaches another shard as a timer
 //! ([`World::set_far_timer`](crate::world::World::set_far_timer)).
 //!
-//! Parts learn the end of the run late, but pause timers also expire in an empty network: frames
-//! are repeated, pauses expire, storms end. So a part keeps a journal of an interval's changes, and
-//! undoes the changes that a run on one thread would not reach.
+//! Shards learn the end of the run late, but pause timers also expire in an empty network: frames
+//! are repeated, pauses expire, storms end. So a shard keeps a journal of an interval's changes,
+//! and undoes the changes that a run on one thread would not reach.
 
 use super::watchdog::Storm;
 use super::{PauseState, Pfc, Target};
@@ -42,17 +42,17 @@ impl Journal {
 }
 
 impl Pfc {
-    /// Restricts flow control to one part of the network.
+    /// Restricts flow control to one shard of the network.
     pub(crate) fn become_shard(&mut self) {
         self.journal = Some(Box::default());
     }
 
-    /// Whether a timer that exists in every part belongs to `shard`.
+    /// Whether a pause timer that exists in every shard belongs to `shard`.
     pub(crate) fn is_in(&self, shard: &Shard, timer: PauseTimer) -> bool {
         match timer {
             PauseTimer::Watchdog(switch) => shard.has_switch(switch),
             PauseTimer::Storm(storm) => shard.has_host(self.storms[storm].host),
-            // All other timers exist only in the part that needs them.
+            // All other pause timers exist only in the shard that needs them.
             _ => true,
         }
     }
@@ -64,7 +64,7 @@ impl Pfc {
         journal.marks.push((moment, changes));
     }
 
-    /// Records the storm of `target` before it changes.
+    /// Records the storm of `target` before the storm changes.
     pub(super) fn note_storm(&mut self, target: Target) {
         let at = self.at(target);
         if let Some(journal) = &mut self.journal {
@@ -76,7 +76,7 @@ impl Pfc {
     pub(crate) fn undo_after(&mut self, end: Moment) {
         let Some(journal) = &mut self.journal else { return };
         let late = journal.marks.partition_point(|(moment, _)| *moment <= end);
-        // No packet is left after the end, so all later changes are changes of timers.
+        // No packet is left after the end of the run, so all later changes are changes of timers.
         let Some(&(_, first)) = journal.marks.get(late) else { return };
         for change in journal.changes.drain(first..).rev() {
             match change {
@@ -87,7 +87,7 @@ impl Pfc {
         journal.marks.truncate(late);
     }
 
-    /// Removes all changes from the journal. The part can then no longer undo these changes.
+    /// Removes all changes from the journal. The shard can then no longer undo these changes.
     pub(crate) fn clear_journal(&mut self) {
         if let Some(journal) = &mut self.journal {
             journal.marks.clear();
@@ -100,7 +100,7 @@ impl Pfc {
         (self.spans.drain(..), self.storm_rows.drain(..))
     }
 
-    /// Adopts the states at the ends of links that are in `part`.
+    /// Adopts the pause states at the ends of links that are in shard `part`.
     pub(crate) fn adopt(
         &mut self,
         (part, partition): (ShardId, &Partition),

@@ -75,8 +75,8 @@ impl Pfc {
         if !self.is_held(target.link, priority) {
             return;
         }
-        // The second packet of a waiting link cannot form a cycle that the first packet
-        // has not formed.
+        // Only the first packet from a link that waits for another link can form a cycle; later
+        // packets cannot.
         let buffer = node.first.core.buffer();
         let ingress = IngressId(buffer.queue_of(ports.0, priority).0);
         let queue = buffer.queue_of(ports.1, priority);
@@ -153,7 +153,7 @@ impl Pfc {
 
     /// Rows of all cycles at the end of the run, in the order in which they first formed.
     pub(super) fn cycle_rows(&self, view: PauseView<'_>) -> Vec<PauseCycleRow> {
-        // An eviction by a policy may have ended a cycle without a check.
+        // If a policy evicted packets, a cycle of paused links may have ended without a check.
         let is_closed = |cycle: &Cycle| {
             let waits = |at: usize| {
                 let next = cycle.links[(at + 1) % cycle.links.len()];

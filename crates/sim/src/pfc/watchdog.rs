@@ -31,8 +31,8 @@ impl Watch {
 #[derive(Clone, Debug)]
 pub(super) struct Storm {
     action: WatchdogAction,
-    /// Row of the storm. Until the row is written, `sent_packets` is the queue's counter
-    /// at the start.
+    /// Result row of the storm. Until the row is written, `sent_packets` is the queue's counter at
+    /// the start of the storm.
     row: WatchdogRow,
 }
 

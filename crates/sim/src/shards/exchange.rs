@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A packet on a cable between two parts of the network.
+/// A packet on a cable between two shards of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(crate) link: LinkId,
@@ -23,63 +23,63 @@ pub(crate) struct Crossing {
     pub(crate) packet: Packet,
 }
 
-/// Data from one part for another part at the end of a window.
+/// Data from one shard for another shard at the end of a window.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) packets: Vec<Crossing>,
     /// Telemetry that switches have added to each packet. Empty if no transport needs telemetry.
     pub(crate) reports: Vec<Reports>,
     pub(crate) notes: Vec<FlowNote>,
-    /// Timers that pause frames set in the receiving part, with their expiry times.
+    /// Timers that pause frames set in the receiving shard, with their expiry times.
     pub(crate) timers: Vec<(Time, Timer)>,
 }
 
-/// Status of a part at the end of a window.
+/// Status of a shard at the end of a window.
 #[derive(Debug)]
 struct Notice {
-    /// Time of the earliest event of the part, or of data from this part for another part.
+    /// Time of the earliest event of the shard, or of data from this shard for another shard.
     next: AtomicU64,
-    /// Whether the part has failed or was interrupted. Then all parts stop.
+    /// Whether the shard has failed or was interrupted. Then all shards stop.
     stops: AtomicBool,
-    /// Number of packet-hops of the part so far.
+    /// Number of packet-hops of the shard so far.
     hops: AtomicU64,
 }
 
-/// Data that all parts of a divided run share.
+/// Data that all shards of a run share.
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// Number of checks before a waiting part yields its core. The number adapts to the part's last
-    /// waits.
+    /// Number of checks before a waiting thread yields its core. The number adapts to the thread's
+    /// last waits.
     patience: Patience,
-    /// Number of parts that have reached the next meeting.
+    /// Number of shards whose threads have reached the next meeting of all threads.
     arrived: AtomicUsize,
-    /// Number of meetings of all parts that are complete.
+    /// Number of completed meetings of all threads.
     meetings: AtomicUsize,
-    /// Whether a part has stopped and reaches no further meeting.
+    /// Whether a thread has stopped and reaches no further meeting of the threads.
     broken: AtomicBool,
-    /// Number of parts that sleep until a meeting is complete.
+    /// Number of threads that sleep until a meeting of the threads is complete.
     asleep: Mutex<usize>,
     bell: Condvar,
-    /// Mailboxes by parity of the window, sender and receiver. A fast part fills the boxes
-    /// of the next window while a slow part still empties the boxes of the current window.
-    /// The fast part cannot be further ahead than one window.
+    /// Mailboxes by parity of the window, sender and receiver. A fast thread fills the boxes of the
+    /// next window while a slow thread still empties the boxes of the current window. The fast
+    /// thread cannot be further ahead than one window.
     mail: [Vec<Mutex<Mail>>; 2],
     notices: [Vec<Notice>; 2],
-    /// Flows of each part that have ended in the current interval.
+    /// Flows of each shard that have ended in the current interval.
     retired: Vec<Mutex<Vec<Retired>>>,
-    /// Ended flows with the data of sender and receiver, for the part that writes the results.
+    /// Ended flows with the data of sender and receiver, for the shard that writes the results.
     accounts: Mutex<Vec<(Time, FlowAccount)>>,
-    /// Rows of all parts, for the part that writes the results.
+    /// Rows of all shards, for the shard that writes the results.
     rows: Mutex<Vec<OrderedRow>>,
 }
 
-/// A part has failed or was interrupted, and reports the reason itself.
+/// A shard has failed or was interrupted, and reports the reason itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// Content of a lock, even if the lock is poisoned. A thread that panics breaks the meeting, so no
-/// other part uses the incomplete data of this thread.
+/// Content of a lock, even if the lock is poisoned. A thread that panics ends all meetings of
+/// threads, so no other thread uses the incomplete data of this thread.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -107,19 +107,20 @@ impl Exchange {
         }
     }
 
-    /// Waits until all parts have reached the meeting.
+    /// Waits until the threads of all shards have reached the meeting.
     ///
     /// Spins for a while, because a window is often shorter than the time to wake a thread. Then
-    /// the thread sleeps, because the late part may need this thread's core.
+    /// the thread sleeps, because the late thread may need this thread's core.
     ///
     /// # Errors
-    /// If a part has stopped and reaches no further meeting.
+    /// If a thread has stopped and reaches no further meeting.
     pub(super) fn meet(&self) -> Result<(), Stopped> {
         let meeting = self.meetings.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
             self.arrived.store(0, Ordering::Relaxed);
-            // The thread takes the lock first.
-            // Without the lock, a thread could check before the change and sleep after the change.
+            // The last thread takes the lock before it completes the meeting. Without the lock,
+            // another thread could check the meeting before its completion and sleep after the
+            // completion.
             let asleep = locked(&self.asleep);
             self.meetings.store(meeting + 1, Ordering::Release);
             if *asleep > 0 {
@@ -145,31 +146,32 @@ impl Exchange {
         if has_met() { Ok(()) } else { Err(Stopped) }
     }
 
-    /// Announces that a part has stopped, so that threads that wait for this part stop, too.
-    /// Completed meetings are not affected.
+    /// Announces that a shard has stopped, so that threads that wait for this shard stop, too.
+    /// Completed meetings of the threads are not affected.
     pub(super) fn break_up(&self) {
         let _asleep = locked(&self.asleep);
         self.broken.store(true, Ordering::Release);
         self.bell.notify_all();
     }
 
-    /// Mailbox from one part to another part in window `window`.
+    /// Mailbox from one shard to another shard in window `window`.
     pub(super) fn mail(&self, window: u64, from: ShardId, to: ShardId) -> MutexGuard<'_, Mail> {
         let place = usize::from(from.0) * self.parts + usize::from(to.0);
         locked(&self.mail[(window & 1) as usize][place])
     }
 
-    /// Publishes the status of a part for the other parts.
+    /// Publishes the status of a shard for the other shards.
     pub(super) fn give_notice(&self, window: u64, part: ShardId, next: Time, stops: bool, hops: u64) {
-        // Relaxed stores are enough, because the next meeting orders the stores before all loads.
+        // Relaxed stores are enough, because the next meeting of the threads orders the stores
+        // before all loads.
         let notice = &self.notices[(window & 1) as usize][usize::from(part.0)];
         notice.next.store(next.0, Ordering::Relaxed);
         notice.stops.store(stops, Ordering::Relaxed);
         notice.hops.store(hops, Ordering::Relaxed);
     }
 
-    /// Earliest event of all parts, and whether a part stops.
-    /// The returned values are valid after the meeting of all threads.
+    /// Earliest event of all shards, and whether a shard stops. The returned values are valid after
+    /// the meeting of all threads.
     pub(super) fn next(&self, window: u64) -> (Time, bool) {
         let notices = &self.notices[(window & 1) as usize];
         let next = notices.iter().map(|notice| notice.next.load(Ordering::Relaxed)).min();
@@ -177,22 +179,22 @@ impl Exchange {
         (Time(next.unwrap_or(u64::MAX)), stops)
     }
 
-    /// Number of packet-hops that all parts have counted up to the end of `window`.
+    /// Number of packet-hops that all shards have counted up to the end of `window`.
     pub(super) fn hops(&self, window: u64) -> u64 {
         self.notices[(window & 1) as usize].iter().map(|notice| notice.hops.load(Ordering::Relaxed)).sum()
     }
 
-    /// Flows of `part` that have ended in the current interval.
+    /// Flows of shard `part` that have ended in the current interval.
     pub(super) fn retired(&self, part: ShardId) -> MutexGuard<'_, Vec<Retired>> {
         locked(&self.retired[usize::from(part.0)])
     }
 
-    /// Rows of all parts, for the part that writes the results.
+    /// Rows of all shards, for the shard that writes the results.
     pub(super) fn rows(&self) -> MutexGuard<'_, Vec<OrderedRow>> {
         locked(&self.rows)
     }
 
-    /// Ended flows of the run, for the part that writes the results.
+    /// Ended flows of the run, for the shard that writes the results.
     pub(super) fn accounts(&self) -> MutexGuard<'_, Vec<(Time, FlowAccount)>> {
         locked(&self.accounts)
     }

@@ -1,11 +1,11 @@
-//! End of a run that is divided into parts: one part adopts the results of all other parts.
+//! End of a run that is divided into shards: one shard adopts the results of all other shards.
 
 use crate::Simulation;
 use crate::ids::{LinkId, ShardId, SwitchId};
 
 impl Simulation {
-    /// Adopts the results of `part`: its switches, the links that begin in `part`,
-    /// and the ends of its flows.
+    /// Adopts the results of shard `part`: its switches, the links that begin in this shard, and
+    /// the ends of its flows.
     pub(crate) fn adopt(&mut self, part: ShardId, mut other: Self) {
         let Some(shard) = self.part.clone() else { return };
         let partition = &shard.partition;

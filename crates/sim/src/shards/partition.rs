@@ -1,4 +1,4 @@
-//! Assignment of hosts and switches to the parts of a network.
+//! Assignment of hosts and switches to the shards of a network.
 
 use crate::ids::{HostId, Id, LinkId, ShardId, SwitchId, Table};
 use crate::world::link::{End, Link};
@@ -7,18 +7,18 @@ use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Division of a network into parts: the part of every host and switch.
+/// Division of a network into shards: the shard of every host and switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Partition {
     pub(crate) hosts: Table<HostId, ShardId>,
     pub(crate) switches: Table<SwitchId, ShardId>,
-    /// Number of parts of the network.
+    /// Number of shards of the network.
     pub(crate) parts: usize,
-    /// Shortest time in which a packet from one part reaches another part.
+    /// Shortest time in which a packet from one shard reaches another shard.
     pub(crate) lookahead: Time,
 }
 
-/// A part of the network, with the partition of the whole network.
+/// A shard of the network, with the partition of the whole network.
 #[derive(Clone, Debug)]
 pub(crate) struct Shard {
     pub(crate) part: ShardId,
@@ -26,21 +26,21 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// Whether `host` belongs to this part.
+    /// Whether `host` belongs to this shard.
     #[inline]
     pub(crate) fn has_host(&self, host: HostId) -> bool {
         self.partition.hosts[host] == self.part
     }
 
-    /// Whether `switch` belongs to this part.
+    /// Whether `switch` belongs to this shard.
     pub(crate) fn has_switch(&self, switch: SwitchId) -> bool {
         self.partition.switches[switch] == self.part
     }
 }
 
 impl Partition {
-    /// Divides the network by racks into at most `parts` parts. `None` if the network has only one
-    /// rack, or if packets reach another part without delay.
+    /// Divides the network by racks into at most `parts` shards. `None` if the network has only one
+    /// rack, or if packets reach another shard without delay.
     pub(crate) fn new(topology: &Topology, links: &Table<LinkId, Link>, parts: usize) -> Option<Self> {
         let rack_of = |host: HostId| match links[host.uplink()].to {
             End::Switch(switch, _) => Some(switch),
@@ -64,7 +64,7 @@ impl Partition {
         (this.lookahead > Time::ZERO).then_some(this)
     }
 
-    /// Number of the part to which a host or switch belongs.
+    /// Number of the shard to which a host or switch belongs.
     pub(crate) fn part(&self, end: End) -> ShardId {
         match end {
             End::Host(host) => self.hosts[host],
@@ -72,15 +72,15 @@ impl Partition {
         }
     }
 
-    /// Part at the far end of a link, if the near end belongs to another part.
+    /// Shard at the far end of a link, if the near end belongs to another shard.
     pub(crate) fn crosses(&self, link: &Link) -> Option<ShardId> {
         let to = self.part(link.to);
         (self.part(link.from) != to).then_some(to)
     }
 }
 
-/// Part of every switch. Racks are assigned in order, so that all parts have about the same number
-/// of hosts. The switches of each tier above are assigned in order, too.
+/// Shard of every switch. Racks are assigned in order, so that all shards have about the same
+/// number of hosts. The switches of each tier above the racks are assigned in order, too.
 fn switches(
     topology: &Topology,
     racks: &BTreeMap<SwitchId, usize>,
@@ -90,7 +90,7 @@ fn switches(
     let mut of_rack = BTreeMap::new();
     let mut before = 0;
     for (&rack, &count) in racks {
-        // The position of a rack's middle host among all hosts determines the part of the rack.
+        // The position of a rack's middle host among all hosts determines the shard of the rack.
         of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
         before += count;
     }

@@ -8,9 +8,9 @@ const MOST: u32 = 1 << 14;
 /// Smallest number of checks before a waiting thread sleeps. This number of checks takes a few
 /// microseconds, less than the time to wake a thread.
 const LEAST: u32 = 64;
-/// After a wait that ended during spinning, the budget grows by a `GROWTH`-th part.
+/// After a wait that ended during spinning, the budget of checks grows by one `GROWTH`-th.
 const GROWTH: u32 = 8;
-/// After a wait that ended in sleep, the budget is divided by `CUT`.
+/// After a wait that ended in sleep, the budget of checks is divided by `CUT`.
 const CUT: u32 = 4;
 
 /// Budget of checks for a wait, adapted to the outcome of earlier waits.
@@ -19,10 +19,10 @@ const CUT: u32 = 4;
 /// processes load the cores, the other threads may have lost their cores. Then spinning keeps a
 /// core from the thread that this thread waits for.
 ///
-/// The budget was measured on a fat tree of 1,024 hosts, with two threads on two cores
-/// at a load of 10. A fixed budget of [`MOST`] took 11 to 18 s and 5.0 to 6.9 s of CPU.
-/// One thread took 5.2 to 6.5 s and 2.1 to 2.4 s of CPU.
-/// The adapted budget took 3.3 to 6.8 s and 2.2 to 2.5 s of CPU, and so did a fixed budget of 256.
+/// The budget of checks was measured on a fat tree of 1,024 hosts, with two threads on two cores at
+/// a system load of 10. A fixed budget of [`MOST`] took 11 to 18 s, with 5.0 to 6.9 s of CPU time.
+/// One thread took 5.2 to 6.5 s, with 2.1 to 2.4 s of CPU time. The adapted budget took 3.3 to 6.8
+/// s, with 2.2 to 2.5 s of CPU time, and so did a fixed budget of 256.
 #[derive(Debug)]
 pub(super) struct Patience {
     spins: AtomicU32,
@@ -30,8 +30,8 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// The initial spinning time. Threads that share cores sleep without spinning,
-    /// and threads that each have a core spin.
+    /// Creates the initial budget of checks. Threads that share cores sleep without spinning, and
+    /// threads that each have a core spin.
     pub(super) const fn new(has_cores: bool) -> Self {
         let most = if has_cores { MOST } else { 0 };
         Self { spins: AtomicU32::new(most), most }
@@ -42,7 +42,7 @@ impl Patience {
         self.spins.load(Ordering::Relaxed)
     }
 
-    // Threads may overwrite each other's budgets. Each of the written values is usable.
+    // Threads may overwrite each other's budgets. Each of the written budgets is usable.
 
     /// Records that the other threads arrived while this thread was spinning.
     pub(super) fn was_worth_it(&self) {
@@ -75,7 +75,7 @@ mod tests {
             patience.was_worth_it();
         }
         assert_eq!(patience.spins(), MOST);
-        // Long spinning costs more time than it saves if a third of all waits end in sleep.
+        // If a third of all waits end in sleep, long spinning costs more time than it saves.
         for _ in 0..100 {
             patience.was_worth_it();
             patience.was_worth_it();

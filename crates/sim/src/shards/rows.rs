@@ -1,7 +1,7 @@
-//! Rows of results that one part of the network creates and another part writes.
+//! Rows of results that one shard of the network creates and another shard writes.
 //!
-//! A run on one thread makes these rows in the order of its events. So each row has the place of
-//! its event in the order of events, and the writing part sorts the rows of all parts.
+//! A run on one thread makes these rows in the order of its events. So each row has the position of
+//! its event in the order of events, and one shard sorts and writes the rows of all shards.
 
 use crate::SimError;
 use crate::world::calendar::LinkPlace;
@@ -9,11 +9,11 @@ use crate::world::timers::Moment;
 use bufferlab_metrics::{PacketRow, PauseSpanRow, ProbeRow, RunSink, SeriesRow, WatchdogRow};
 use std::io;
 
-/// A row, with the place of its event in the order of the run.
+/// A row of results, with the position of its event in the order of the run.
 #[derive(Clone, Debug)]
 pub(super) struct OrderedRow {
     pub(super) moment: Moment,
-    /// Place of a link event among the link events of the moment.
+    /// Position of a link event among the link events of its moment.
     pub(super) place: LinkPlace,
     pub(super) row: AnyRow,
 }
@@ -41,7 +41,7 @@ impl OrderedRow {
     }
 }
 
-/// Sink that stores the rows of one event in memory, with the event's place in the order.
+/// Sink that stores the rows of one event in memory, with the event's position in the order.
 #[derive(Debug)]
 pub(super) struct Keep<'a> {
     pub(super) moment: Moment,

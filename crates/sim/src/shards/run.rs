@@ -1,4 +1,4 @@
-//! Runs the parts of a network on several threads: windows, meetings and the end of the run.
+//! Runs the shards of a network on several threads: windows, meetings and the end of the run.
 
 use super::exchange::{Exchange, Mail, Stopped};
 use super::partition::{Partition, Shard};
@@ -107,7 +107,7 @@ impl Simulation {
         let end = match ending {
             Ending::Over(end) => end,
             Ending::Cut => self.plan.end,
-            // Another part stopped the run, but no part has reported a reason for the stop.
+            // Another shard stopped the run, but no shard has reported a reason for the stop.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {
@@ -122,7 +122,7 @@ impl Simulation {
         self.write_results(sink)
     }
 
-    /// Restricts this simulation to one part of the network.
+    /// Restricts this simulation to one shard of the network.
     fn become_shard(&mut self, shard: Shard) {
         self.is_plain = !self.records.measures_delays();
         self.world.set_border(&shard);
@@ -177,17 +177,17 @@ impl Simulation {
         }
     }
 
-    /// Keeps the rows of packets that the current event has added.
+    /// Keeps the rows of packet events that the current event has added.
     fn keep_packets(&mut self, keep: &mut Keep<'_>) {
         self.records.packets.drain(..).for_each(|row| keep.keep(AnyRow::Packet(Box::new(row))));
     }
 
-    /// The part of the network that this simulation runs.
+    /// The shard of the network that this simulation runs.
     fn shard(&self) -> &Shard {
         self.part.as_ref().expect("the network is divided")
     }
 
-    /// Whether a timer that has expired concerns this part.
+    /// Whether a timer that has expired concerns this shard.
     fn is_here(&self, timer: Timer) -> bool {
         let shard = self.shard();
         match timer {
@@ -199,7 +199,7 @@ impl Simulation {
     }
 
     /// Handles a rare event as in a run on one thread, and returns the event's moment. `None` if
-    /// another part counts the event.
+    /// another shard counts the event.
     fn handle_rare_event_of_part(&mut self, rows: &mut Vec<OrderedRow>) -> Result<Option<Moment>, SimError> {
         let at = self.world.now();
         if self.world.timers().next_time() > self.world.now() {
@@ -238,7 +238,7 @@ fn write_rows(rows: &mut Vec<OrderedRow>, until: Time, sink: &mut dyn RunSink) -
     rows.drain(..due).try_for_each(|row| row.write(sink))
 }
 
-/// Events of an interval that other parts must know.
+/// Events of an interval that other shards must know.
 #[derive(Debug, Default)]
 struct Rare {
     /// Moments of rare events: all events except link events.
@@ -246,7 +246,7 @@ struct Rare {
     rows: Vec<OrderedRow>,
 }
 
-/// Guard that announces to the other parts that a thread has stopped, when the thread ends for any
+/// Guard that announces to the other shards that a thread has stopped, when the thread ends for any
 /// reason.
 struct Leaver<'a>(&'a Exchange);
 
@@ -256,7 +256,7 @@ impl Drop for Leaver<'_> {
     }
 }
 
-/// Runs a part on its own thread, from its construction to its end.
+/// Runs a shard on its own thread, from its construction to its end.
 fn run_part(scenario: &Scenario, shard: Shard, exchange: &Exchange) -> Result<Simulation, SimError> {
     let _leaver = Leaver(exchange);
     let mut simulation = Simulation::new(scenario)?;
@@ -269,28 +269,28 @@ fn run_part(scenario: &Scenario, shard: Shard, exchange: &Exchange) -> Result<Si
 struct Clerk<'a> {
     sink: &'a mut dyn RunSink,
     go_on: &'a mut dyn FnMut(&Progress) -> bool,
-    /// Event count of the clerk's part at the previous report.
+    /// Event count of the clerk's shard at the previous progress report.
     reported: u64,
 }
 
-/// Reason for the end of a run that is divided into parts.
+/// Reason for the end of a run that is divided into shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// The run ended at the given time, because no work was left.
     Over(Time),
     /// The run has reached its time limit.
     Cut,
-    /// Another part stopped the run and reports the reason.
+    /// Another shard stopped the run and reports the reason.
     Stopped,
 }
 
-/// A part of the network while it runs.
+/// A shard of the network while the shard runs.
 struct Part<'a> {
     simulation: &'a mut Simulation,
     exchange: &'a Exchange,
     shard: Shard,
     rare: Rare,
-    /// End time of the flow that ended last in this part.
+    /// End time of the flow that ended last in this shard.
     last_end: Moment,
 }
 
@@ -353,7 +353,7 @@ impl<'a> Part<'a> {
         if (clerk.go_on)(&progress) { Ok(()) } else { Err(SimError::Interrupted) }
     }
 
-    /// Publishes the results of this window for the other parts.
+    /// Publishes the results of this window for the other shards.
     fn post(&mut self, window: u64, stops: bool) {
         let Self { simulation, exchange, .. } = self;
         for part in (0..self.shard.partition.parts).filter(|&part| part != self.shard.part.index()) {
@@ -371,7 +371,7 @@ impl<'a> Part<'a> {
         exchange.give_notice(window, self.shard.part, next, stops, simulation.world.packet_hops());
     }
 
-    /// Reads the data that other parts have published for this part.
+    /// Reads the data that other shards have published for this shard.
     fn collect(&mut self, window: u64) {
         let Self { simulation, exchange, shard, .. } = self;
         for part in (0..shard.partition.parts).filter(|&part| part != shard.part.index()) {
@@ -390,8 +390,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Ends the interval of flow slots that began at `start`: all parts learn which flows are over.
-    /// Returns the end time of the run, if the run has ended.
+    /// Ends the interval of flow slots that began at `start`: all shards learn which flows are
+    /// over. Returns the end time of the run, if the run has ended.
     fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
         let Self { simulation, exchange, shard, .. } = self;
         {
@@ -418,14 +418,14 @@ impl<'a> Part<'a> {
             for (at, account) in exchange.accounts().drain(..) {
                 simulation.records.note_end(at, account);
             }
-            // Some flows that ended in the interval may not have arrived yet.
+            // Other shards may still publish flows that ended in this interval.
             simulation.flush_rows(start, clerk.sink)?;
             write_rows(&mut exchange.rows(), start, clerk.sink)?;
         }
         let end = self.last_end.max(Moment { at: simulation.plan.duration, timer: Some(Timer::PhaseEnd) });
         let Rare { events, rows } = &mut self.rare;
         if is_over {
-            // A run on one thread would not reach events after the end.
+            // A run on one thread would not reach events after the end of the run.
             let late = events.iter().filter(|moment| **moment > end).count();
             simulation.events -= late as u64;
             rows.retain(|row| row.moment <= end);

@@ -19,8 +19,8 @@ pub(crate) struct Logged {
     pub(crate) event: PacketEvent,
     /// Packet of the event. `None` for a pause or resume that no packet caused.
     pub(crate) packet: Option<PacketId>,
-    /// Queue of the packet, numbered over the switch. For a pause without a packet:
-    /// any queue of the memory.
+    /// Queue of the packet, numbered over the switch. A pause without a packet has any queue of the
+    /// memory.
     pub(crate) queue: QueueId,
     pub(crate) ingress: IngressId,
     pub(crate) size: u32,

@@ -1,5 +1,5 @@
-//! Border of a part of the network: packets and pause frames that leave for other parts or arrive
-//! from other parts.
+//! Border of a shard of the network: packets and pause frames that leave for other shards or arrive
+//! from other shards.
 
 use super::World;
 use crate::ids::{LinkId, PacketId, Table};
@@ -10,29 +10,29 @@ use crate::world::timers::Timer;
 use bufferlab_core::Ecn;
 use bufferlab_units::Time;
 
-/// Packets and pause timers that leave this part of the network.
+/// Packets and pause timers that leave this shard of the network.
 #[derive(Clone, Debug)]
 pub(crate) struct Border {
-    /// Number of the part to which each link leads.
+    /// Number of the shard to which each link leads.
     to: Table<LinkId, u8>,
-    /// Outgoing packets, reports and timers, by the receiving part of the network.
+    /// Outgoing packets, reports and timers, by the receiving shard of the network.
     out: Vec<Out>,
-    /// Earliest time at which a packet or a timer takes effect in another part.
+    /// Earliest time at which a packet or a timer takes effect in another shard.
     first: Time,
 }
 
-/// Outgoing packets, reports and timers for one other part of the network.
+/// Outgoing packets, reports and timers for one other shard of the network.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,
-    /// One entry per packet if the run needs telemetry, otherwise empty.
+    /// Telemetry reports of every packet; empty if the run needs no telemetry.
     pub(crate) reports: Vec<Reports>,
     /// Timers that pause frames set at the far ends of their links.
     pub(crate) timers: Vec<(Time, Timer)>,
 }
 
 impl World {
-    /// Restricts this world to one part of the network.
+    /// Restricts this world to one shard of the network.
     pub(crate) fn set_border(&mut self, shard: &Shard) {
         let partition = &shard.partition;
         let mut to = Table::default();
@@ -45,7 +45,7 @@ impl World {
         self.border = Some(Box::new(Border { to, out, first: Time::MAX }));
     }
 
-    /// Puts a packet on a link to another part, which then owns the packet.
+    /// Puts a packet on a link to another shard, which then owns the packet.
     #[inline(never)]
     pub(super) fn transmit_across(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let meta = self.packets[packet];
@@ -76,8 +76,8 @@ impl World {
         }
     }
 
-    /// Accepts a packet from another part. The packet arrives no earlier than the end
-    /// of the window.
+    /// Accepts a packet from another shard. The packet arrives no earlier than the end of the
+    /// window.
     pub(crate) fn accept(&mut self, crossing: Crossing, reports: Option<Reports>) {
         let Crossing { link, arrival, packet } = crossing;
         let id = self.packets.insert(packet);
@@ -89,19 +89,19 @@ impl World {
         }
     }
 
-    /// Outgoing packets, reports and timers for the part of the network with the number `part`.
+    /// Outgoing packets, reports and timers for the shard with the number `part`.
     pub(crate) fn out(&mut self, part: usize) -> &mut Out {
         &mut self.border.as_mut().expect("a part has a border").out[part]
     }
 
-    /// Earliest time at which data sent to other parts since the previous call take effect.
+    /// Earliest time at which data sent to other shards since the previous call take effect.
     pub(crate) fn take_first_crossing(&mut self) -> Time {
         let border = self.border.as_mut().expect("a part has a border");
         std::mem::replace(&mut border.first, Time::MAX)
     }
 
-    /// Adopts `links` that begin in another part, with their counters,
-    /// and the packet-hops of that part.
+    /// Adopts `links` that begin in another shard, with the links' counters, and the packet-hops of
+    /// that shard.
     pub(crate) fn adopt(&mut self, other: &mut Self, links: &[LinkId]) {
         for &id in links {
             std::mem::swap(&mut self.links[id], &mut other.links[id]);

@@ -7,11 +7,11 @@
 //! # Simultaneous events
 //!
 //! At one instant, completed transmissions are handled before deliveries, so that space freed at an
-//! instant can be used at that instant. Within a class the order is *fair and seeded*: a hash of
-//! seed, time and component number decides. So every order of any set of components is equally
-//! frequent over many instants, and no port is favoured by its number. (A number XORed with noise
-//! would not be fair: of 0, 1 and 2, the number 2 would be first half of the time.) The calendar
-//! computes the hash only for ties. A scenario may select the order of insertion instead
+//! instant can be used at that instant. Among events of one kind the order is *fair and seeded*: a
+//! hash of seed, time and component number decides. So every order of any set of components is
+//! equally frequent over many instants, and no port is favoured by its number. (A number XORed with
+//! noise would not be fair: of 0, 1 and 2, the number 2 would be first half of the time.) The
+//! calendar computes the hash only for ties. A scenario may select the order of insertion instead
 //! ([`Ties`]).
 
 use crate::ids::LinkId;
@@ -181,7 +181,7 @@ impl Calendar {
         event >> KEY_BITS >> self.width_bits
     }
 
-    /// Orders events by time (and class). [`Ties`] decides the order at equal times.
+    /// Orders events by time (and kind). [`Ties`] decides the order at equal times.
     #[inline]
     fn order(&self, a: u64, b: u64) -> Ordering {
         let by_time = (a >> self.tie_bits).cmp(&(b >> self.tie_bits));
@@ -208,8 +208,8 @@ impl Calendar {
         let after = time.0 - self.epoch;
         let bucket = after >> self.width_bits;
         let event = after << KEY_BITS | key;
-        // The subtraction wraps for the open bucket and earlier buckets.
-        // An event too far from the epoch is also beyond the ring.
+        // The subtraction wraps for the open bucket and earlier buckets. An event whose time is too
+        // far from the epoch is also beyond the ring.
         if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
         } else {
@@ -316,7 +316,7 @@ impl Calendar {
     fn take_list(&mut self, first: u32) {
         let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
         let (mut place, mut last, mut len) = (first, END, self.current.len);
-        // `END` is no valid index, so the loop ends at this value.
+        // `END` is no valid index, so the loop ends at the index `END`.
         while let Some(&Waiting { event, next }) = places.get(place as usize) {
             let Some(slot) = slots.get_mut(len) else {
                 self.current.len = len;
@@ -480,8 +480,8 @@ impl Calendar {
     fn skip_to(&mut self, time: Time) {
         let times = self.events().into_iter().map(|event| (event >> KEY_BITS) + self.epoch);
         let first = times.fold(time.0, u64::min);
-        // Events are scheduled at most `MAX_REACH` ahead, so no later call schedules an event
-        // before this time.
+        // Events are scheduled at most `MAX_REACH` ahead. So no later call schedules an event more
+        // than `MAX_REACH` before the first event.
         self.rebase(first.saturating_sub(Self::MAX_REACH.0).max(self.epoch));
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
@@ -613,7 +613,7 @@ mod tests {
                 .collect()
         };
         let mut first = [0_u32; 8];
-        // The map counts how often components 0, 1 and 2 have each order.
+        // The map counts how often components 0, 1 and 2 have each order of their events.
         let mut orders = std::collections::BTreeMap::<Vec<u32>, u32>::new();
         for instant in 0..8_000 {
             let sequence = order(3, instant * 1_163_200);

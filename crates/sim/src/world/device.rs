@@ -1,9 +1,10 @@
 //! Queue of a port's device: packets that have left the buffer, or a host's queues,
 //! but have not begun transmission.
 //!
-//! The order is fixed and the link has one rate, so the transmission start of every packet is known
-//! at its arrival at the device. The link's pipe contains the packets with their arrival times. The
-//! device stores only the start times of waiting packets.
+//! A device sends packets in the order of their arrival, over a link of one rate. So the
+//! transmission start of every packet is known at its arrival at the device. The link's pipe
+//! contains the packets with their arrival times. The device stores only the start times of waiting
+//! packets.
 
 use bufferlab_units::Time;
 use std::collections::VecDeque;
@@ -23,8 +24,8 @@ impl Pending {
     }
 }
 
-/// First-in, first-out queue. Its limit is a number of packets in addition to the
-/// packet being sent.
+/// First-in, first-out queue of a device. The limit of the queue is a number of packets in addition
+/// to the packet being sent.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceQueue {
     limit: usize,

@@ -33,15 +33,16 @@ pub(crate) struct Link {
     /// Whether a transmission-complete event is scheduled, because packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
-    /// Whether the link has rare properties or leads to another part of the network. For most links
-    /// the answer is no, so one check is enough.
+    /// Whether the link has rare properties or leads to another shard of the network. For most
+    /// links this is false, so one check is enough.
     is_special: bool,
     /// Whether the link went down while the first packet of its pipe was in flight.
     pub(crate) head_is_lost: bool,
     // The second cache line of a link begins with this field.
     pub(crate) marked_packets: u64,
     pub(crate) from: End,
-    /// Whether the link leads to another part of the network. Mailboxes transport its packets.
+    /// Whether the link leads to another shard of the network. Mailboxes transport the link's
+    /// packets.
     crosses: bool,
     special: Option<Box<Special>>,
     pub(crate) account: Box<LinkAccount>,
@@ -113,8 +114,8 @@ impl Link {
         }
     }
 
-    /// Sets the capacity of the device queue at the near end of the link (packets). 0: no device
-    /// queue.
+    /// Sets the capacity of the device queue at the near end of the link (packets). Zero means that
+    /// the link has no device queue.
     pub(crate) fn set_device_queue(&mut self, packets: u32) {
         if packets > 0 {
             self.special.get_or_insert_default().device = Some(DeviceQueue::new(packets));
@@ -122,13 +123,13 @@ impl Link {
         }
     }
 
-    /// Sets whether the link leads to another part of the network.
+    /// Sets whether the link leads to another shard of the network.
     pub(crate) fn set_crossing(&mut self, crosses: bool) {
         self.crosses = crosses;
         self.is_special = crosses || self.special.is_some();
     }
 
-    /// Whether the link leads to another part of the network.
+    /// Whether the link leads to another shard of the network.
     #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn crosses(&self) -> bool {
         self.is_special && self.crosses

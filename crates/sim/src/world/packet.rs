@@ -22,15 +22,16 @@ pub(crate) struct Flags(pub(crate) u8);
 impl Flags {
     /// Flag of an ACK that echoes a congestion mark.
     pub(crate) const ECHO: Self = Self(1 << 2);
-    /// Flag: `path` contains explicit choices, one byte per branching switch,
-    /// the next switch's byte lowest.
+    /// Flag: `path` contains explicit choices, one byte per branching switch. The lowest byte is
+    /// the choice of the next switch.
     pub(crate) const EXPLICIT_PATH: Self = Self(1 << 3);
     /// Flag of a data packet: switches must add telemetry reports.
     pub(crate) const WANTS_TELEMETRY: Self = Self(1 << 4);
     /// Flag of data with [`Self::WANTS_TELEMETRY`]: switches report the packet's own queue,
     /// not all queues of its port.
     pub(crate) const OF_ITS_QUEUE: Self = Self(1 << 5);
-    /// Flag of a SYN: a bare ACK of the connection that needs no answer. Flag of a SYN-ACK: a FIN.
+    /// Flag of a SYN: the packet is a bare ACK that needs no answer. Flag of a SYN-ACK: the packet
+    /// is a FIN.
     pub(crate) const ENDS: Self = Self(1 << 6);
 
     pub(crate) const fn of_kind(kind: Kind) -> Self {
@@ -73,7 +74,7 @@ impl Flags {
 pub(crate) struct Packet {
     /// Time at which the data was sent. An ACK echoes this time.
     pub(crate) sent: Time,
-    /// Header of the packet. Its size is the bytes on the wire.
+    /// Header of the packet. The size in the header is the size on the wire (bytes).
     pub(crate) header: Header,
     /// Segment number of data, or cumulative acknowledgement of an ACK.
     pub(crate) seq: u32,

@@ -1,4 +1,4 @@
-//! The packets on a link, first in, first out: a list that links their slots.
+//! Packets on a link in first-in, first-out order, as a list that links the slots of the packets.
 //!
 //! A separate ring buffer would need one more cache line at both ends of every link,
 //! and in a large network every packet uses a different link.
@@ -7,7 +7,7 @@ use super::packet::Slab;
 use crate::ids::PacketId;
 use bufferlab_units::Time;
 
-/// Packet id that means: no packet.
+/// Invalid packet id, which an empty pipe has as its first and last packet.
 const NONE: PacketId = PacketId(u32::MAX);
 
 /// Packets in flight on a link, with their arrival times.
@@ -103,7 +103,7 @@ mod tests {
         let mut pipes = [(); 2].map(|()| (Pipe::default(), VecDeque::new()));
         let mut longest = 0;
         for number in 0..20_000_u64 {
-            // Phases in which the pipes fill alternate with phases in which they empty.
+            // Phases in which the pipes fill alternate with phases in which the pipes empty.
             let fills = (number / 2_000) % 2 == 0;
             let (pipe, queue) = &mut pipes[stream.below(2) as usize];
             match stream.below(40) {

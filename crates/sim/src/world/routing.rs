@@ -291,8 +291,8 @@ impl Routes {
             .unwrap_or(Time::ZERO)
     }
 
-    /// Egress port of `switch` towards `dst`. `path` is entropy, or explicit choices.
-    /// The call removes the lowest byte of explicit choices.
+    /// Egress port of `switch` towards `dst`. `path` is entropy, or explicit choices. The call
+    /// removes the lowest byte of explicit path choices.
     #[inline(always)] // One of the two callers is hot.
     pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
         let entry = self.entry(switch.index(), dst.index());

@@ -16,7 +16,7 @@ pub(crate) struct Telemetry {
     is_wanted: bool,
 }
 
-/// Reports of a packet that travels between two parts of the network.
+/// Reports of a packet that travels between two shards of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reports(PacketReports);
 
@@ -29,7 +29,8 @@ struct PacketReports {
 }
 
 impl Telemetry {
-    /// Creates the table. `is_wanted`: whether any transport of the run requests reports.
+    /// Creates the table of reports. `is_wanted` states whether any transport of the run requests
+    /// reports.
     pub(crate) fn new(is_wanted: bool) -> Self {
         Self { rows: Vec::new(), is_wanted }
     }
@@ -74,13 +75,13 @@ impl Telemetry {
         }
     }
 
-    /// All reports of a packet that travels to another part of the network.
-    /// `None` if this run has no telemetry.
+    /// All reports of a packet that travels to another shard of the network. `None` if this run has
+    /// no telemetry.
     pub(crate) fn row(&self, packet: PacketId) -> Option<Reports> {
         self.is_wanted.then(|| Reports(self.rows[packet.index()]))
     }
 
-    /// Sets the reports of a packet that comes from another part of the network.
+    /// Sets the reports of a packet that comes from another shard of the network.
     pub(crate) fn set_row(&mut self, packet: PacketId, reports: Reports) {
         self.begin(packet);
         self.rows[packet.index()] = reports.0;

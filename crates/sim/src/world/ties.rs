@@ -1,6 +1,6 @@
 //! Order of simultaneous events in the calendar.
 //!
-//! The fair order of two events depends only on the instant and on their links. So every part of
+//! The fair order of two events depends only on the instant and on their links. So every shard of
 //! the network can compute this order alone. The order of insertion needs a count of all
 //! transmissions of the network, because the imitated simulators have one event queue.
 

@@ -30,8 +30,8 @@ pub(crate) enum Timer {
     Request(ThreadId),
     /// A delayed event of a schedule takes effect.
     ScheduleRelease,
-    /// A node has become ready, or its current step is over: its number among the nodes of all
-    /// schedules.
+    /// A schedule node has become ready, or the current step of the node is over. The nodes of all
+    /// schedules are numbered in one sequence.
     ScheduleStep(u32),
     /// The next execution of the given schedule begins.
     ScheduleBegin(u32),
@@ -48,9 +48,9 @@ pub(crate) enum PauseTimer {
     Obeyed(PauseKey),
     /// The sender of a link begins to obey a resume frame.
     ResumeObeyed(PauseKey),
-    /// A pause expires, unless its receiver has repeated the pause.
+    /// A pause expires, unless the receiver of the link has repeated the pause.
     Expiry(PauseKey),
-    /// A receiver repeats a pause unless the pause was withdrawn.
+    /// The receiver of a link repeats a pause, unless the receiver has withdrawn the pause.
     Refresh(PauseKey),
     /// A host with a pause storm sends its next pause frame.
     Storm(StormId),
@@ -60,7 +60,7 @@ pub(crate) enum PauseTimer {
     FrameStart(LinkId),
 }
 
-/// Place of an event in the order of a run. At one instant, link events come before timers, and
+/// Position of an event in the order of a run. At one instant, link events precede timers, and
 /// timers expire in the order of [`Timer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {

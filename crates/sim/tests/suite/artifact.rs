@@ -4,8 +4,8 @@
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 
-/// Completion time of a message over PowerTCP in queue 0, which has priority (ns).
-/// Queue 1 gets twice the rate of the port.
+/// Completion time of a message over PowerTCP in queue 0, which has priority (ns). The traffic to
+/// queue 1 has twice the rate of the port.
 fn message_beside_other_queue(telemetry: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 4\nscheduler = \"strict_priority\"";
     let keys = format!("kind = \"rdma\"\ncongestion_control = \"powertcp\"\ndata_priority = 0\n{telemetry}");
@@ -36,8 +36,8 @@ fn telemetry_of_the_port_sees_queues_that_the_packet_is_not_in() {
     assert_eq!(message_beside_other_queue(""), port, "what HPCC and PowerTCP say");
 }
 
-/// Results of TCP whose ACKs cross a port in queue 0, for which the policy leaves no space.
-/// Queue 1 of the port gets twice the rate of the port.
+/// Results of TCP whose ACKs cross a port in queue 0, for which the policy leaves no space. The
+/// traffic to queue 1 has twice the rate of the port.
 fn acks_without_space(hardware: &str) -> Rows {
     let switch = format!(
         "buffer = \"20 KB\"\npolicy = {{ name = \"dt\", alpha = [0.000001, 1.0] }}\nqueues_per_port = 2\n\
@@ -78,8 +78,8 @@ fn short_behind_long(nic: &str) -> u64 {
 
 #[test]
 fn a_short_flow_does_not_wait_for_the_window_of_another_one() {
-    // The wait is at most two packets of the other flow, 1.2 us each,
-    // plus the two hops of the flow.
+    // The short flow waits for at most two packets of the other flow, 1.2 us each, and its packet
+    // crosses two hops.
     assert!(short_behind_long("flow_queues") < 8_000);
     assert!(short_behind_long("fifo") > 800_000);
 }
@@ -98,7 +98,7 @@ fn flow_queues_lose_and_forget_nothing() {
 }
 
 /// Completion time of a message over PowerTCP whose ACKs return through an overloaded port (ns).
-/// The port gets twice its rate, in a queue that is served after the ACKs.
+/// Other traffic has twice the rate of the port, in a queue that is served after the ACKs.
 fn message_with_traffic_on_the_way_back(path: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"";
     let keys = format!("congestion_control = \"powertcp\"\ntelemetry_path = \"{path}\"");
@@ -133,7 +133,7 @@ fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
     // A flow has eight packet-hops: SYN, SYN-ACK, data and ACK cross two links each.
     // A full connection also sends the ACK of the handshake, FIN and the ACK of FIN.
     assert_eq!((short.0, full.0), (8, 14));
-    // The ACK of 54 B leaves before the data.
+    // The ACK of the handshake (54 B) leaves before the data.
     assert_eq!(full.1 - short.1, 43);
     // Without a handshake only FIN and its ACK remain. These two packets delay no data.
     let (bare, closed) =

@@ -9,8 +9,9 @@ use bufferlab_conformance::claims::{Finding, assert_findings};
 const WIRE: u64 = 1_500;
 const POLICIES: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 
-/// Headroom of a queue (bytes): two packets, the frame, a packet that the port is sending,
-/// and the bytes of 10 us for each direction and 2 us of reaction at 40 Gb/s.
+/// Headroom of a queue (bytes): two packets, the pause frame, and a packet that the port is
+/// sending. The link also carries bytes for 10 us in each direction and 2 us of reaction at 40
+/// Gb/s.
 const fn headroom() -> u64 {
     2 * WIRE + 64 + 40 * (2 * 10_000 + 2_000) / 8 + WIRE
 }
@@ -71,8 +72,8 @@ claims! {
         for policy in POLICIES {
             let rows = incast(policy, 1);
             for row in &rows.pauses {
-                // Every pause is withdrawn exactly once.
-                // One pause may still be active when the run ends.
+                // Every pause is withdrawn exactly once. The last pause may still be active when
+                // the run ends.
                 met &= (0..=1).contains(&(row.sent_pauses as i64 - row.sent_resumes as i64));
                 frames[0] += row.sent_pauses;
                 frames[1] += row.sent_resumes;

@@ -165,8 +165,8 @@ fn mixed_by_load(name: &str) -> Arc<Run> {
     run("tdt-mixed-by-load.toml", &[("switch.policy", &policy(name)), ("duration", "1200 ms")])
 }
 
-/// Results of section VI-D for DC = B/8 … 2B: lossless share (%),
-/// and the packets delivered by long bursts and by background traffic.
+/// Results of section VI-D for the parameter DC from B/8 to 2B. A result has the share of lossless
+/// bursts (%), and the packets delivered by long bursts and by background traffic.
 fn sweep() -> Vec<(u64, f64, f64)> {
     let at = |dc: u64| {
         let run = run("tdt-fig11.toml", &[("switch.policy.dc", &dc.to_string()), ("duration", "1 s")]);

@@ -6,7 +6,8 @@ use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, r
 use bufferlab_units::Time;
 
 /// Number of packets that joined the queues of each priority, over all ports. Host 0 sends ten
-/// segments to host 2, and host 1 sends five to host 3. Data have priority 1, ACKs 3.
+/// segments to host 2, and host 1 sends five segments to host 3. Data packets have priority 1, and
+/// ACKs have priority 3.
 fn packets_by_queue(switch: &str) -> [u64; 4] {
     let switch = format!("buffer = \"1 MB\"\nqueues_per_port = 4\n{switch}");
     let transport = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = 20\n\

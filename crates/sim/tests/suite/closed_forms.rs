@@ -77,7 +77,7 @@ fn offered(switch: &str, transports: &[String], arrivals: &[Arrivals], packets: 
     run_fast(&lab.lists(arrivals.iter().enumerate().map(list).collect()))
 }
 
-/// Numbers of lost packets and of all packets for a port.
+/// Number of packets that a port lost, and number of all packets for the port.
 fn losses(rows: &Rows, port: u16, priority: u8) -> (f64, f64) {
     let queue = rows.queue(0, port, priority);
     let lost = (queue.dropped_packets + queue.evicted_packets) as f64;
@@ -101,8 +101,8 @@ fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
 fn finite_deterministic_loss(load: f64, waiting: usize) -> f64 {
     let arrivals =
         |count: usize| (1..=count).fold(f64::exp(-load), |probability, k| probability * load / k as f64);
-    // The loop computes π without normalisation:
-    // π_{j+1} follows from the balance of state j, which is linear.
+    // The loop computes the state probabilities π without normalisation: π_{j+1} follows from the
+    // balance of state j, which is linear.
     let mut chain = vec![1.0];
     for state in 0..waiting {
         let known: f64 = (1..=state).map(|from| chain[from] * arrivals(state + 1 - from)).sum();
@@ -254,8 +254,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
             for port in 0..2_u16 {
                 let (lost, all) = losses(&rows, port, 0);
                 let expected = expected[usize::from(port)];
-                // Losses are bursty: the standard deviation of their number is several times that
-                // of a Poisson process.
+                // Losses are bursty: the standard deviation of the number of losses is several
+                // times the standard deviation of a Poisson process.
                 let tolerance = (4.5 / (expected * all).sqrt()).max(0.05);
                 near(&format!("{policy}, loads {loads:?}, port {port}"), lost / all, expected, tolerance);
             }
@@ -303,9 +303,8 @@ fn round_robin_gives_max_min_shares_of_constant_demands() {
     }
 }
 
-/// Utilisation of the link after the first second, and lost packets per packet, of one NewReno
-/// flow.
-/// The flow's bottleneck of 1 Gb/s has a buffer of `share` times the bandwidth-delay product.
+/// Utilisation of the link after the first second, and lost packets per sent packet, of one NewReno
+/// flow. The flow's bottleneck of 1 Gb/s has a buffer of `share` times the bandwidth-delay product.
 fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
     // The round trip without queues is 2.4 ms, which is 200 packets.
     let product = 200.0 * PACKET as f64;
@@ -381,8 +380,8 @@ fn senders_at_line_rate_into_one_port_are_paused_for_one_minus_one_of_k() {
         assert_eq!(rows.switch_losses(), 0);
         let paused: u64 =
             rows.pauses.iter().filter(|row| row.priority == 1).map(|row| row.neighbour_paused_ns).sum();
-        // All senders get equal service and end together, after k times the time of
-        // a single sender.
+        // All senders get equal service and end together. With k senders, they need k times the
+        // time of a single sender.
         let end = f64::from(senders) * 0.05 * 1e9;
         let share = paused as f64 / f64::from(senders) / end;
         near(&format!("{senders} senders"), share, 1.0 - 1.0 / f64::from(senders), 0.1);

@@ -62,7 +62,7 @@ fn a_single_thread_follows_the_closed_form() {
         assert!(start.abs_diff(expected) <= 1 + at as u64, "query {at}: {start}, {expected}");
         assert!((end - start).abs_diff(qct) <= 1, "{}", end - start);
     }
-    // The length of the list is the number of queries that begin before 10 ms.
+    // The list has every query that begins before 10 ms.
     assert_eq!(queries.len() as u64, (10_000_000 - first).div_ceil(qct + 300_000));
 }
 

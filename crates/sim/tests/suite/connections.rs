@@ -15,7 +15,7 @@ fn alone(bytes: u64) -> u64 {
     2 * (RATE.serialization(bytes).0 + DELAY.0)
 }
 
-/// Time of `count` full packets back to back (ps).
+/// Transmission time of `count` full packets back to back (ps).
 fn train(count: u64) -> u64 {
     (count - 1) * RATE.serialization(FULL).0 + alone(FULL)
 }
@@ -41,7 +41,8 @@ fn lab(keys: &str) -> Lab {
     .times("2 s", "1 s")
 }
 
-/// Completion times of messages from host 1 to host 0 (ns). A message is (segments, start in ms).
+/// Completion times of messages from host 1 to host 0 (ns). Each message has a number of segments
+/// and a start time (ms).
 fn fcts(keys: &str, messages: &[(u64, u64)]) -> Vec<u64> {
     let flows = messages.iter().map(|&(count, ms)| flow(1, 0, count * SEGMENT, Time::from_ms(ms))).collect();
     let rows = run(&lab(keys).flows(flows));
@@ -56,7 +57,8 @@ fn ns(ps: u64) -> u64 {
 fn the_second_message_begins_with_the_window_of_the_first() {
     for control in ["newreno", "cubic", "dctcp", "ecn-star"] {
         let keys = format!("congestion_control = \"{control}\"");
-        // The rounds have 10, 20, 40, 80, 160 and 90 segments, so the window exceeds 100 segments.
+        // The rounds of slow start have 10, 20, 40, 80, 160 and 90 segments, so the window exceeds
+        // 100 segments.
         let messages = [(400, 0), (100, 20)];
         assert_eq!(fcts(&keys, &messages), [ns(slow_start(400)), ns(slow_start(100))], "{control}: apart");
         let kept = fcts(&format!("{keys}\npersistent = true"), &messages);

@@ -23,8 +23,8 @@ impl Dice {
     }
 }
 
-/// A small random scenario, different for every seed.
-/// All features occur, with buffers from a few packets per port to ample space.
+/// A small random scenario, different for every seed. The scenarios of all seeds together have all
+/// features, with buffers from a few packets per port to ample space.
 fn random_scenario(seed: u64) -> (String, Scenario) {
     let mut dice = Dice(RandomStream::new(seed, "conservation", 0));
     let star = star(6, "10 Gb/s", "2 us");
@@ -60,7 +60,7 @@ fn random_scenario(seed: u64) -> (String, Scenario) {
         }
         _ => "\"round_robin\"",
     };
-    // A partition needs space for one packet in each part.
+    // A policy that partitions the buffer needs space for one packet per queue.
     let buffer = ports * queues * [1_500, 3_000, 10_000, 60_000][dice.0.below(4) as usize];
     let ecn = dice.pick(&[
         "",
@@ -183,7 +183,7 @@ fn transport_of(scenario: &Scenario, rows: &Rows, class: u16) -> usize {
     workload.expect("a class is a workload").transport as usize
 }
 
-/// Checks that flows, queues and the table of reasons have equal losses.
+/// Checks that flows, queues and the table of drop reasons have equal losses.
 fn check_losses(name: &str, rows: &Rows) {
     let by_flow: u64 = rows.flows.iter().map(|flow| flow.dropped_packets).sum();
     let by_reason: u64 = rows.drops.iter().map(|drop| drop.packets).sum();
@@ -274,8 +274,8 @@ fn check_histograms(name: &str, rows: &Rows) {
         assert!(last.from_bytes <= rows.totals.buffer_bytes[switch as usize], "{name}: {last:?}");
         if let (Scope::Queue, Some(port), Some(priority)) = (scope, port, priority) {
             let queue = rows.queue(switch, port, priority);
-            // The queue may be longer for zero time, and no histogram bin shows a length of zero
-            // duration.
+            // The queue may have its largest length for zero time, and the histogram has no bin for
+            // a length of zero duration.
             assert!(queue.max_bytes >= last.from_bytes, "{name}: {queue:?}, {last:?}");
             let weigh = |edge: fn(&&bufferlab_metrics::HistogramRow) -> u64| -> f64 {
                 let sum: f64 = bins.iter().map(|bin| edge(bin) as f64 * bin.time_ns as f64).sum();

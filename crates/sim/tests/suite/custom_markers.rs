@@ -12,8 +12,8 @@ use bufferlab_units::Time;
 use std::path::Path;
 use std::sync::Once;
 
-/// A rule that marks packets on departure that have waited longer than a time. This is the idea of
-/// TCN (Bai et al., CoNEXT 2016).
+/// A rule that marks packets on departure if they have waited longer than a set time. This is the
+/// idea of TCN (Bai et al., CoNEXT 2016).
 #[derive(Clone, Debug)]
 struct Waited {
     longer_than: Time,

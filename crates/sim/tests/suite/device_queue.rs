@@ -38,8 +38,8 @@ fn what_a_device_holds_is_in_no_account() {
         run(&lab.flows(vec![flow(0, 2, 20 * 960, Time::ZERO), flow(1, 2, 20 * 960, Time::ZERO)]))
     };
     let (without, some, all) = (twenty_each(0), twenty_each(5), twenty_each(100));
-    // Nineteen or twenty packets wait. The device takes five of these packets, or all. If the
-    // device takes all packets, each packet is in the buffer for zero time.
+    // Nineteen or twenty packets wait. The device takes five of these packets, or all of them. If
+    // the device takes all packets, each packet is in the buffer for zero time.
     assert_eq!(longest(&without), longest(&some) + 5_000);
     assert!(longest(&all) <= 1_000, "{}", longest(&all));
     let ends = |rows: &Rows| rows.flows.iter().map(|flow| flow.fct_ns).max();
@@ -63,8 +63,8 @@ fn urgent_behind(device_queue: u32) -> u64 {
 
 #[test]
 fn a_device_does_not_know_priorities() {
-    // The delay is 1 us and 0.8 us for each of two links, and at most the rest of one packet in
-    // transmission.
+    // On each of its two links, the packet takes 1 us of propagation and 0.8 us of transmission.
+    // The packet also waits for at most the rest of one packet in transmission.
     let alone = urgent_behind(0);
     assert!((3_600..=4_400).contains(&alone), "{alone}");
     // Ten packets of 0.8 us precede the urgent packet.

@@ -59,8 +59,8 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_its_flows_go_on_elsewhere() {
     }
     assert_eq!(healthy.link_losses(), 0);
     let used = |rows: &Rows| tx(rows, "leaf0", "spine1") + tx(rows, "spine1", "leaf0");
-    // In `down` the link carries traffic for 3 of about 15 ms.
-    // In `back` the link is down for 2 ms only.
+    // In the run `down`, the link carries traffic for 3 of about 15 ms. In the run `back`, the link
+    // is down for 2 ms only.
     assert!(used(&down) > 1_000 && used(&down) < used(&healthy) / 2, "{} of {}", used(&down), used(&healthy));
     assert!(used(&back) > 2 * used(&down), "{} and {}", used(&back), used(&down));
     for rows in [&down, &back] {
@@ -113,8 +113,8 @@ fn a_slower_direction_is_respected_and_the_other_is_not_slowed() {
     let rows = run_fast(&lab.times("20 ms", "1 s").flows(flows));
     let seconds = |number| rows.flow(number).fct_ns.expect("it finishes") as f64 * 1e-9;
     let wire_bits = 10e6 * 8.0 * 1_454.0 / 1_400.0;
-    // The acknowledgements of the second flow share the slow uplink with the first flow's data.
-    // Each acknowledgement takes 54 of 1454 B.
+    // The acknowledgements of the second flow share the slow uplink with the first flow's data. An
+    // acknowledgement has 54 B, and a data frame has 1454 B.
     let expected = wire_bits * (1.0 + 54.0 / 1_454.0) / 1e9;
     assert!((seconds(0) / expected - 1.0).abs() < 0.02, "{} s, expected {expected} s", seconds(0));
     assert!((seconds(1) / (wire_bits / 10e9) - 1.0).abs() < 0.05, "{} s", seconds(1));
@@ -141,8 +141,8 @@ fn flows_of_a_host_without_a_link_stay_unfinished_and_harm_nobody() {
             assert_eq!(finished, [false, false, false, true], "{change}, {nic}");
             assert_eq!((rows.totals.flows, rows.totals.flows_finished), (4, 1));
             assert_eq!(rows.totals.end_ns, 300_000_000_000, "what is unfinished was watched until the end");
-            // The ideal is 4 us of propagation in both directions, and 400 KB at 10 Gb/s.
-            // The ideal completion time ignores failures.
+            // The ideal completion time is 4 us of propagation in both directions, and 400 KB at 10
+            // Gb/s. The ideal completion time ignores failures.
             assert!(rows.flows.iter().all(|flow| flow.ideal_ns == 324_000.0), "{:?}", rows.flows);
             let patient = rows.flow(0);
             assert!((15..25).contains(&patient.timeouts), "1 ms, 2 ms, 4 ms … 60 s: {patient:?}");

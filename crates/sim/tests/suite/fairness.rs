@@ -46,8 +46,8 @@ fn simultaneous_arrivals_are_ordered_fairly_for_any_number_of_hosts() {
     }
 }
 
-/// Results of two long flows of `control` from hosts 0 and 1 to host 2 within `duration`.
-/// The second flow starts `gap_us` later.
+/// Results of two long flows of `control` from hosts 0 and 1 to host 2 within `duration`. The
+/// second flow starts `gap_us` microseconds after the first flow.
 ///
 /// Hosts send faster than the port drains. Otherwise one flow could fill the port alone,
 /// because its packets arrive exactly when other packets leave, and a drop-tail queue excludes the
@@ -81,7 +81,8 @@ fn two_dctcp_flows_share_a_port_and_keep_its_queue_near_the_threshold() {
         assert!(jain(&rows) > 0.95, "{}", jain(&rows));
         assert_eq!(rows.switch_losses(), 0);
         let queue = rows.queue(0, 2, 0);
-        // Slow start doubles the data in flight at the first mark: the queue, and 43 us at 10 Gb/s.
+        // At the first mark, the data in flight are the queue and 43 us at 10 Gb/s. Slow start
+        // doubles these data.
         let pipe = 54_000;
         assert!((threshold..2 * (threshold + pipe)).contains(&queue.max_bytes), "{queue:?}");
         let mean = queue.mean_bytes / threshold as f64;
@@ -100,8 +101,8 @@ fn two_newreno_flows_share_a_port_and_fill_its_buffer() {
         let queue = rows.queue(0, 2, 0);
         assert!(queue.max_bytes > buffer - FRAME && queue.max_bytes <= buffer, "{queue:?}");
         assert!(queue.dropped_packets > 100 && rows.switch_losses() == queue.dropped_packets, "{queue:?}");
-        // When slow start overshoots, a retransmission may be lost again once. For later losses,
-        // fast recovery is enough.
+        // A retransmission may be lost again, once, when slow start overshoots. Fast recovery
+        // repairs all later losses without a timeout.
         assert!(rows.flows.iter().all(|flow| flow.timeouts <= 1), "{:?}", rows.flows);
         assert!(rows.link("switch", "h2").utilisation > 0.98, "{:?}", rows.link("switch", "h2"));
     }
@@ -124,9 +125,9 @@ fn a_fair_card_lets_flows_take_turns_and_a_fifo_card_does_not() {
     // The path is the time from the NIC's first bit to the last bit at the receiver:
     // two serializations of a frame, and two propagation delays of 1 us.
     let path = 2 * frame + 2_000_000;
-    // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us).
-    // The short flow's first frame follows the long flow's tenth frame, which preceded it in the
-    // turn order, or all thousand frames.
+    // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us). At a fair
+    // NIC, the short flow's first frame follows the tenth frame of the long flow, which was earlier
+    // in the turn order. At a FIFO NIC, the short flow's first frame follows all thousand frames.
     let turn = 10 * frame - 10_000_000;
     let fair = behind_a_long_flow("fair");
     assert_eq!(fair.flow(1).fct_ns, Some(Time(turn + 4 * frame + path).as_ns()));

@@ -78,7 +78,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a scenario unchanged, or as an ideal switch.
+/// Runs a scenario unchanged, or with an ideal switch.
 fn run(file: &str, ideal: bool) -> Shown {
     let loaded = load(&folder().join("scenarios").join(file), &[]).unwrap_or_else(|e| panic!("{e}"));
     let mut scenario = loaded.scenario;
@@ -174,7 +174,7 @@ fn each_option_changes_what_it_should() {
 fn a_packet_that_is_cut_through_saves_the_time_of_its_rest_at_the_switch() {
     let (whole, cut) = both("cut-through");
     let fct = |shown: &Shown| shown.flows("single").next().and_then(|flow| flow.fct_ns).expect("it arrives");
-    // The difference is the serialization time of 1,500 B minus the serialization time of 64 B at
+    // Cut-through saves the serialization time of 1,500 B minus the serialization time of 64 B, at
     // 10 Gb/s.
     assert_eq!(fct(&whole) - fct(&cut), 1_200 - 51);
 }

@@ -194,9 +194,9 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
 
 #[test]
 fn what_the_search_once_found_is_in_order() {
-    // The listed networks are regression cases.
-    // In some networks, repetitions that became due between a resume and a pause were omitted.
-    // In other networks, packets end when the sender obeys the pause.
+    // The list has the numbers of networks for which the search once failed. In some of these
+    // networks, pause frames that became due between a resume and a pause were not repeated. In the
+    // other networks, packets end exactly when the sender obeys the pause.
     for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {
         let findings = search(1, number, 1).expect("the network can be built");
         assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");

@@ -86,12 +86,13 @@ fn transports_share_a_network_in_queues_of_their_own() {
     assert!(queues[1..].iter().all(|&packets| packets >= 3_572), "{queues:?}");
     let queue = |priority| rows.queue(0, 3, priority);
     assert!(queue(1).marked_packets == 0 && queue(2).marked_packets > 0 && queue(3).marked_packets == 0);
-    // Each control keeps a queue of a different length: Cubic fills the available space, DCTCP its
-    // marking threshold, θ-PowerTCP a fraction of the bandwidth-delay product.
+    // Each control keeps a queue of a different length. Cubic fills the available space, and DCTCP
+    // fills the queue to the marking threshold. θ-PowerTCP keeps a fraction of the bandwidth-delay
+    // product.
     assert!(queue(1).mean_bytes > 2.0 * queue(2).mean_bytes, "{:?} {:?}", queue(1), queue(2));
 }
 
-/// The window of the flow exceeds the largest number of packets, all sent at once.
+/// The window of the flow has more packets than a NIC may store, and all packets are sent at once.
 #[test]
 fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
     let keys = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = \"whole\"";
@@ -108,7 +109,7 @@ fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
         let error = try_run(&lab(nic).flows(flows()), false).expect_err("it is given up");
         let SimError::CardFull(full) = &error else { panic!("{error}") };
         assert_eq!((full.host.as_str(), full.time), ("h0", Time::ZERO));
-        // The count includes all packets except packets that have left the NIC since then.
+        // Some packets leave the NIC between the overflow and the count of packets.
         assert!((4_190_000..=4_194_304).contains(&full.packets), "{}", full.packets);
         let said = error.to_string();
         assert!(said.starts_with("host h0 had 41") && said.contains("286 MB of memory"), "{said}");

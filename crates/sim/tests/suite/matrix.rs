@@ -138,8 +138,8 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
     }
     assert!(evaluated > 10_000, "{evaluated} comparisons");
     for reason in COMPARED {
-        // Ingress limits of lossy traffic apply only in some profiles, so their reason
-        // may be missing.
+        // Ingress limits of lossy traffic apply only in some profiles, so no packet may be lost for
+        // this reason.
         assert!(
             reasons.contains(&reason) || reason == "over-ingress-limit",
             "{reason} never bound: {reasons:?}"

@@ -29,8 +29,8 @@ fn three(keys: &str) -> Vec<u64> {
 
 #[test]
 fn without_offload_flows_take_turns_packet_by_packet() {
-    // The first flow's first packet leaves before the other flows start. Then the order is 0 1 2 0
-    // 1 2 …
+    // The first flow's first packet leaves before the other flows start. Then the flows send
+    // packets in the order 0 1 2 0 1 2 …
     assert_eq!(three(""), [arrival(26), arrival(29), arrival(30)]);
 }
 

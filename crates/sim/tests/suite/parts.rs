@@ -7,7 +7,7 @@ use bufferlab_units::Time;
 use std::num::NonZero;
 
 /// All rows of a run on `threads` threads. The largest number of packets alive is omitted, because
-/// parts cannot know this number exactly.
+/// the shards of a network cannot know this number exactly.
 pub(crate) fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut rows = Rows::default();
@@ -66,8 +66,7 @@ fn transport(control: &str) -> String {
 
 #[test]
 fn every_kind_of_policy() {
-    // The policies include some without and with timers, with evictions, with random draws,
-    // with state per flow.
+    // The policies of this test cover timers, evictions, random draws and state per flow.
     for policy in ["dt", "abm", "lqd", "losspass", "plasticine", "tdt", "fab", "occamy"] {
         let scenario = Lab::new(LEAF_SPINE, &switch(policy), &transport("dctcp"))
             .times("1 ms", "1 s")

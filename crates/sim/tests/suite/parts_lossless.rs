@@ -1,4 +1,4 @@
-//! Tests that lossless networks give the rows of a run on one thread on several threads, too.
+//! Tests that runs of lossless networks on several threads give the rows of a run on one thread.
 
 use crate::parts::same_on_all;
 use crate::support::{Lab, Rows};
@@ -176,8 +176,8 @@ fn random_transport(stream: &mut RandomStream) -> String {
     format!("{keys}\ndata_priority = 1")
 }
 
-/// A random lossless network with random traffic, a pause storm in two thirds of the networks, and
-/// packet records or samples in two thirds.
+/// A random lossless network with random traffic. Two thirds of the networks have a pause storm,
+/// and two thirds have packet records or samples.
 fn random(seed: u64) -> Scenario {
     const TRAFFIC: &str = "\
         [[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"40 KB\"\nload = 0.5\n\

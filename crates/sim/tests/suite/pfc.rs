@@ -55,14 +55,16 @@ fn chain_with(threshold: &str, pfc: &str, duration: &str) -> Rows {
         .workloads(&bursts(&[(0, 1)], duration)))
 }
 
-/// The expected times are calculated by hand. At s1 a packet arrives every 1.2 us and one leaves
-/// every 2.4 us. The 22nd packet is the 11th stored packet, and T is 10 packets: the switch pauses
-/// at `t`. While the frame takes 51.2 ns of transmission and 1 us of cable, s0 starts two more
-/// packets. From 13 packets to 7 = T - 3 six packets leave: with `f` from `t` to the next
-/// departure, the resume is at `u = t + f + 12`. s0 obeys after 1.0512 us. Its first packet arrives
-/// at `u + 3.2512`. Its eighth packet arrives at `u + 11.6512` and is again the 11th stored, so the
-/// switch pauses again, `f = 0.3488` before a departure. So there is a pause for every 10 packets
-/// from the 22nd on. The first pause lasts 13.2 us (`f = 1.2`), all other pauses 12.3488 us.
+/// The expected times are calculated by hand. A packet arrives at s1 every 1.2 us, and a packet
+/// leaves s1 every 2.4 us. The 22nd packet is the 11th stored packet and exceeds the threshold T of
+/// 10 packets, so s1 pauses s0 at the time `t`. The pause frame takes 51.2 ns of transmission and 1
+/// us of cable, during which s0 starts two more packets. The queue then drains from 13 to 7 packets
+/// (T - 3), so six packets leave s1. If `f` is the time from `t` to the next departure, s1 resumes
+/// s0 at `u = t + f + 12`. s0 obeys the resume frame after 1.0512 us. The first packet of s0
+/// arrives at `u + 3.2512`. The eighth packet of s0 arrives at `u + 11.6512` and is again the 11th
+/// stored packet, so s1 pauses s0 again. The next departure follows this pause after `f = 0.3488`.
+/// So s1 pauses s0 once for every 10 packets from the 22nd packet on. The first pause lasts 13.2 us
+/// (`f = 1.2`), and all other pauses last 12.3488 us.
 #[test]
 fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation() {
     let rows = chain("", "1200 us");
@@ -79,8 +81,8 @@ fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation
     let host = pauses(&rows, 0, 0);
     assert!(host.sent_pauses > 0 && host.sent_pauses == host.sent_resumes, "{host:?}");
     assert_eq!((rows.switch_losses(), rows.all_finished()), (0, true));
-    // One packet leaves between the 11th stored packet and the second of the packets that still
-    // arrive. So never more than two packets are stored beyond the threshold T.
+    // One packet leaves s1 between the 11th stored packet and the second of the two packets that
+    // still arrive. So never more than two packets are stored beyond the threshold T.
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
     assert_eq!(first.max_headroom_bytes, 0, "the port to s1 receives nothing");
 }
@@ -121,8 +123,8 @@ fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
 
 #[test]
 fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
-    // A pause of 100 quanta lasts 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every
-    // 2.56 us, 4 times. The first pause of 13.2 us is repeated 5 times.
+    // A pause of 100 quanta lasts 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every 2.56
+    // us, 4 times. The first pause lasts 13.2 us and is repeated 5 times.
     let (steady, expiring) = (chain("", "1200 us"), chain(", quanta = 100", "1200 us"));
     let (once, repeated) = (pauses(&steady, 1, 0), pauses(&expiring, 1, 0));
     assert_eq!(repeated.sent_resumes, once.sent_resumes);
@@ -158,8 +160,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
             .workloads(&bursts(&[(0, 1)], "300 us")));
     let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
     let port = port.expect("nobody was paused");
-    // The peak may be up to three packets below the headroom:
-    // one packet that does not fit, and two packets because the model covers the worst moment.
+    // The peak may be up to three packets below the headroom. One packet does not fit, and the
+    // model counts two packets more for the worst moment of a pause.
     assert!(port.max_headroom_bytes <= headroom && headroom < port.max_headroom_bytes + 3 * wire, "{port:?}");
     assert_eq!(rows.pauses.iter().map(|row| row.lost_lossless_packets).sum::<u64>(), rows.switch_losses());
     for row in &rows.drops {
@@ -206,7 +208,8 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     for (rate, metres, wire) in [(10, 3, 1_500), (25, 300, 1_500), (40, 41, 9_018), (100, 300, 4_150)] {
         let enough = needed(rate, metres, wire, 0) + wire;
         let packet_ns = wire * 8 / rate;
-        // The frame waits for up to a whole packet, depending on the phase of the two streams.
+        // The pause frame waits for up to a whole packet, depending on the phase of the two
+        // streams.
         let offsets: Vec<u64> = (0..8).map(|eighth| eighth * packet_ns / 8).collect();
         let lost = |headroom| -> Vec<u64> {
             offsets.iter().map(|&at| losses_when_busy(rate, metres, wire, headroom, at)).collect()
@@ -218,10 +221,10 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     }
 }
 
-/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md` section 8.1). The
-/// headroom is the sum of two packets, the frame, and the bytes that arrive during both propagation
-/// delays and the reaction time. The two packets are the packet that triggers the pause, and the
-/// packet that the sender is sending.
+/// Headroom that a queue needs if the pause frame need not wait (`docs/concepts/cited.md` section
+/// 8.1). The headroom is the sum of two packets, the pause frame, and the bytes that arrive during
+/// both propagation delays and the reaction time. The two packets are the packet that triggers the
+/// pause, and the packet that the sender is sending.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
     2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
 }
@@ -401,7 +404,7 @@ fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
 
 #[test]
 fn frames_that_a_link_loses_pause_nobody() {
-    // The frame leaves at 16.4 us and would have arrived at 17.45 us.
+    // The pause frame leaves at 16.4 us and would have arrived at 17.45 us.
     let rows = flapping_chain("\"17 us\", \"5 ms\"");
     let paused = rows.pause_spans.iter().filter(|span| span.paused == "s0").count();
     let sent =
@@ -421,11 +424,12 @@ fn flow_control_is_switched_off_by_one_key() {
     assert_eq!((losses("true"), losses("false")), ((false, false), (true, true)));
 }
 
-/// Losses, pauses and spans of four hosts, each of which sends in four lossless priorities to a
-/// slow host. Insurances of ports replace headroom of queues.
+/// Number of lost packets and number of pauses, if four hosts each send in four lossless priorities
+/// to one slow host. The switch reserves headroom per port (an insurance), not per queue.
 fn insured(headroom: u64) -> (u64, u64) {
     let wire = 1_500;
-    // The buffer has 100 packets beyond five insurances. Headroom of twenty queues would not fit.
+    // The buffer has space for 100 packets besides the insurances (headroom) of five ports. The
+    // headroom of twenty queues would not fit.
     let switch = format!(
         "buffer = \"{} B\"\nqueues_per_port = 4\npfc = {{ priorities = [0, 1, 2, 3] }}\n\
          policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", headroom_mode = \"dsh-like\" }}",
@@ -458,7 +462,7 @@ fn insured(headroom: u64) -> (u64, u64) {
 
 #[test]
 fn ports_that_are_insured_by_the_formula_lose_nothing_whatever_their_queues_do() {
-    // The cable of 400 m takes 2 us one way. The sum includes three more frames for the other
+    // The cable of 400 m takes 2 us one way. The headroom includes three more frames for the other
     // priorities, and one packet that the port may be sending.
     let enough = needed(10, 400, 1_500, 0) + 3 * 64 + 1_500;
     let (lost, pauses) = insured(enough);
@@ -472,7 +476,8 @@ fn a_port_on_which_nothing_is_lossless_sends_no_pauses_and_ignores_those_that_co
     // The second port of s0 leads to s1, and the first port of s1 leads to s0.
     let (neither, deaf) = (chain(", ports = [1]", "1200 us"), chain(", ports = [0]", "1200 us"));
     assert!(neither.pauses.iter().all(|row| row.sent_pauses == 0), "{:?}", neither.pauses);
-    // The pauses of s1 have no effect: arrivals exceed its headroom, and s0 never stops sending.
+    // The pauses of s1 have no effect: arrivals exceed the headroom of s1, and s0 never stops
+    // sending.
     let (sender, asking) = (pauses(&deaf, 0, 1), pauses(&deaf, 1, 0));
     assert!(asking.sent_pauses > 0 && sender.received_pauses == asking.sent_pauses, "{asking:?}");
     assert_eq!((sender.paused_ns, asking.neighbour_paused_ns), (0, 0));

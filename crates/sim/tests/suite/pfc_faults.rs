@@ -34,7 +34,8 @@ fn a_ring_of_three_switches_with_routes_round_it_deadlocks_and_without_them_does
     assert_eq!(rows.pause_cycles.len(), 1, "{:?}", rows.pause_cycles);
     let cycle = &rows.pause_cycles[0];
     assert_eq!(cycle.members, ["s0", "s1", "s2"]);
-    // The first cycles end at once, because a resume frame was in flight when they formed.
+    // The first cycles of paused links end at once, because a resume frame was in flight when the
+    // cycles formed.
     assert!(cycle.lasted() && cycle.times > 1 && cycle.time_ns < cycle.last_ns, "{cycle:?}");
     let lasting_ns = 20_000_000 - cycle.last_ns;
     assert!((lasting_ns..20_000_000 - cycle.time_ns).contains(&cycle.total_ns), "{cycle:?}");
@@ -57,8 +58,8 @@ fn either_rule_breaks_the_deadlock_and_the_circle_is_told_as_ended() {
         );
         let cycle = &rows.pause_cycles[0];
         let first = rows.storms.iter().map(|storm| storm.detected_ns).min().expect("it was noticed");
-        // The rule must be true in ten polls in a row.
-        // The first of the ten polls is up to 100 us after the cycle formed for the last time.
+        // The watchdog's rule must be true in ten polls in a row. The first of the ten polls is up
+        // to 100 us after the cycle formed for the last time.
         let closed = deadlock("").pause_cycles[0].last_ns;
         assert!(
             (closed + 1_000_000..=closed + 1_100_000).contains(&first),
@@ -124,13 +125,13 @@ fn a_storming_host_stops_everybody_unless_a_watchdog_contains_it() {
     let free = with.pauses.iter().find(|row| (row.switch, row.port) == (1, 1));
     assert!(free.is_none_or(|row| row.neighbour_paused_ns < 500_000), "{free:?}");
     assert_eq!(innocent(&with), all, "nothing is lost of what does not go to the storming host");
-    // By Mellanox's rule, packets wait from the first poll after 1 ms on,
-    // and the fifth poll after that detects the storm.
+    // By Mellanox's rule, packets wait from the first poll after 1 ms on, and the fifth poll after
+    // the first poll detects the storm.
     let WatchdogRow { detected_ns, restored_ns, rule, action, .. } = with.storms[0];
     assert_eq!((with.storms.len(), rule, action), (1, "mellanox", "drop"));
     assert_eq!((detected_ns, with.storms[0].switch, with.storms[0].port), (1_600_000, 0, 0));
-    // The last frame arrives before 7 ms and pauses until 7.04 ms. Polls from 7.1 ms on find
-    // neither a frame nor a pause, and the fifth of these polls restores the queue.
+    // The last pause frame arrives before 7 ms and pauses the queue until 7.04 ms. Polls from 7.1
+    // ms on find neither a frame nor a pause, and the fifth of these polls restores the queue.
     assert_eq!(restored_ns, Some(7_500_000));
     let lost = with.storms[0].flushed_packets + with.storms[0].discarded_packets;
     assert_eq!((lost, lost * 1_500), (with.switch_losses(), with.storms[0].lost_bytes));
@@ -197,7 +198,8 @@ fn a_storm_of_all_priorities_begins_and_ends_in_turn_if_its_port_stops_counting(
     }
 }
 
-/// Detections and restorations of the storms of a shipped scenario (ms), for frames that count.
+/// Times (ms) at which a watchdog detects and ends the storms of a shipped scenario. `counts`
+/// selects the pause frames that the watchdog counts.
 fn shipped_storms(file: &str, counts: &str) -> Vec<(u64, Option<u64>)> {
     let rows = scenario(file, &[("switch.pfc.watchdog.counts", &format!("\"{counts}\""))]);
     let ms = |ns: u64| ns / 1_000_000;
@@ -208,7 +210,7 @@ fn shipped_storms(file: &str, counts: &str) -> Vec<(u64, Option<u64>)> {
 fn the_scenario_of_zero_quanta_restores_with_the_storm_or_with_its_last_frame() {
     let file = "watchdog-zero-quanta.toml";
     // The host sends the last frame that pauses just before 3 s, and its last frame just before 5
-    // s. The second poll after the last frame restores the queue.
+    // s. The second poll after the last counted frame restores the queue.
     assert_eq!(shipped_storms(file, "pauses"), [(1_200, Some(3_200))]);
     assert_eq!(shipped_storms(file, "frames"), [(1_200, Some(5_200))]);
 }

@@ -35,7 +35,7 @@ fn a_link_is_used_as_much_as_traffic_is_offered() {
             );
         }
         assert!((rows.totals.flows as f64 - flows).abs() < 4.0 * flows.sqrt(), "{} flows", rows.totals.flows);
-        // The exact count follows, because no packet is sent twice.
+        // No packet is sent twice, so the number of flows determines the bytes on the wire exactly.
         let bytes: u64 = rows.links.iter().filter(|link| link.role == "up").map(|link| link.tx_bytes).sum();
         assert_eq!(bytes, rows.totals.flows * 5 * 1_508);
     }
@@ -73,8 +73,8 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     for (load, packets, tolerance) in [(0.5, 40_000, 0.05), (0.8, 150_000, 0.08)] {
         let rows = single_packets(load, packets, 5);
         assert!(rows.all_finished() && rows.switch_losses() == 0);
-        // In M/D/1 the mean wait is ρ / (2 (1 − ρ)) service times.
-        // By Little's law, the mean number in the queue is ρ times that wait.
+        // In M/D/1 the mean wait is ρ / (2 (1 − ρ)) service times. By Little's law, the mean number
+        // of packets in the queue is ρ times this mean wait.
         let expected = load / (2.0 * (1.0 - load));
         let waits =
             rows.flows.iter().map(|flow| (flow.fct_ns.expect("it arrives") as f64 - path_ns) / service_ns);
@@ -136,7 +136,8 @@ fn strict_priority_lets_an_urgent_packet_wait_for_one_packet_at_most() {
     assert_eq!((urgent.len(), rows.all_finished()), (500, true));
     let waits: Vec<_> = urgent.iter().map(|flow| flow.fct_ns.expect("it arrives") - alone).collect();
     let longest = *waits.iter().max().expect("there are some");
-    // The packet on the wire is not interrupted. Rounding to nanoseconds adds 1 ns.
+    // The transmission of the packet on the wire is not interrupted. Rounding to nanoseconds adds 1
+    // ns.
     assert!(longest <= Time(frame).as_ns() + 1, "{longest} ns");
     let mean = waits.iter().sum::<u64>() as f64 / waits.len() as f64;
     assert!((mean / (frame as f64 / 2e3) - 1.0).abs() < 0.1, "half a packet on average: {mean} ns");
@@ -200,7 +201,7 @@ fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() 
     // While all three flows wait, their shares are 3/5, 1/5 and 1/5.
     let first = wire[0] * 5.0 / 3.0;
     assert_near(times[0], wire_ns(first), "three fifths");
-    // After the first flow, the other two flows have half of the rate each.
+    // After the end of the first flow, the other two flows have half of the rate each.
     let second = first + 2.0 * (wire[1] - first / 5.0);
     assert_near(times[1], wire_ns(second), "a fifth, then half");
     assert_near(times[2], wire_ns(wire.iter().sum()), "the rest");
@@ -219,8 +220,8 @@ fn round_robin_takes_packets_in_turn_and_fifo_in_order_of_arrival() {
     let times = shares("\"round_robin\"", &[700_000, 1_400_000], &[1_400, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * 1_454.0), "half of the packets until it ends");
     assert_near(times[1], wire_ns(1_500.0 * 1_454.0), "the rest");
-    // Under round robin, small packets that alternate with large packets get few bytes.
-    // In order of arrival, both flows get the rate at which they send.
+    // Under round robin, small packets that alternate with large packets get few bytes. Under FIFO,
+    // both flows get the rate at which they send.
     let times = shares("\"round_robin\"", &[346_000, 4_200_000], &[346, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * (400.0 + 1_454.0)), "a thousand turns");
     let times = shares("\"fifo\"", &[346_000 * 4, 4_200_000], &[346, 1_400]);

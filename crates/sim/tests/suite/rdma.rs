@@ -1,5 +1,5 @@
-//! Tests of RDMA in the network: closed forms without load, repair of losses, fair shares,
-//! promised queues, and no loss of lossless priorities.
+//! Tests of RDMA in the network: closed forms without load, repair of losses, fair shares, queue
+//! lengths of congestion controls, and no loss of lossless priorities.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -125,7 +125,7 @@ fn either_recovery_ends_a_lossy_incast_with_every_byte_delivered_once() {
     }
 }
 
-/// Endless messages from hosts 0 … to the last host of a star, started at intervals of 1 ms.
+/// Endless messages from `count` hosts to the last host of a star, started at intervals of 1 ms.
 fn contenders(keys: &str, switch: &str, count: u32, milliseconds: u64) -> Rows {
     let lab = Lab::new(&star(count + 1, "25 Gb/s", "2 us"), switch, &rdma(keys));
     let start = |src: u32| Time::from_us(1_003 * u64::from(src));
@@ -212,8 +212,8 @@ fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
     );
     for control in ["powertcp", "theta-powertcp"] {
         let (jain, used, queue) = promises(control, 40, 120);
-        // The expected queue is the sum of the additive increases.
-        // Each increase is a tenth of a bandwidth-delay product.
+        // The expected queue is the sum of the additive increases. Each additive increase is a
+        // tenth of a bandwidth-delay product.
         let expected = 2.0 * BDP / 10.0;
         assert!((queue / expected - 1.0).abs() < 0.05, "{control}: {queue}, expected {expected}");
         assert!(jain > 0.95 && used > 0.999, "{control}: {jain} {used}");
@@ -263,8 +263,8 @@ fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
         }
         assert!(paused > 0, "{policy}: nothing was paused, so nothing was put to the test");
     }
-    // With hardly any headroom the test's traffic loses lossless packets, which shows that the
-    // test can fail.
+    // With hardly any headroom the test's traffic loses lossless packets, so the test for losses
+    // can fail.
     let rows = run_fast(&mixed("sonic-dt", largest, 1));
     let lossless: u64 =
         rows.queues.iter().filter(|row| row.priority == 3).map(|row| row.dropped_packets).sum();

@@ -5,12 +5,12 @@
 //! All ranks are hosts of one switch, with cables of rate r and delay d. A message of b bytes has
 //! b/P packets with P bytes of payload and H bytes of headers, so w(b) = b·(P + H)/P bytes on the
 //! wire. The sender's last bit leaves after w(b)/r. The last packet is then stored and forwarded
-//! once, so its last bit arrives L = (P + H)/r + 2d later. These are the closed forms of
+//! once, so its last bit arrives L = (P + H)/r + 2d later. These times are the closed forms of
 //! [`ideal_time`] with w(S) for S and this L.
 //!
 //! The receiver acknowledges the last packet at once, with A bytes. The ACK leaves before the
 //! message that waited for the packet, so every step of a chain except the first takes A/r more.
-//! Two cases wait for an ACK to arrive, which takes 2·(A/r + d). The rotation of an all-to-all
+//! Two algorithms wait for an ACK to arrive, which takes 2·(A/r + d). The rotation of an all-to-all
 //! waits after each step but the last. The root of a hierarchical broadcast waits before it sends
 //! inside its server; with more than two servers, other ranks end later than the root.
 //!
@@ -232,7 +232,8 @@ fn an_ack_per_packet_costs_its_bytes_and_two_packets_a_step() {
                 }
                 let rows = run(&lab(n, &transport).workloads(&workload(&collective, "")));
                 let packet = RATE.serialization(PAYLOAD + HEADER).0;
-                // Number of steps, each of which may also wait for an ACK in a rotation.
+                // Number of steps of the collective. In a rotation, each step may also wait for an
+                // ACK.
                 let steps = u64::from(2 * (n - 1)) + 2;
                 let form = form(&collective, network());
                 let rotates =
@@ -358,7 +359,8 @@ fn the_end_of_a_run_leaves_rows_without_an_end() {
         from_file("long", &long, "file = \"schedule.csv\"").unwrap_or_else(|error| panic!("{error}"));
     let rows = run_fast(&scenario);
     let open: Vec<_> = rows.schedule.iter().filter(|row| row.end_ps.is_none()).collect();
-    // The current computation, and the computation that waits for its processor.
+    // Two nodes are unfinished: the current computation, and the computation that waits for its
+    // processor.
     assert_eq!(open.iter().map(|row| row.node).collect::<Vec<_>>(), [1, 2]);
     assert_eq!((open[0].start_ps.is_some(), open[1].start_ps), (true, None));
 }

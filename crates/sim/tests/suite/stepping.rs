@@ -150,7 +150,7 @@ fn lossless() -> Scenario {
     Lab::new(LEAF_SPINE, switch, rdma).times("400 us", "1 s").workloads(LOADED)
 }
 
-/// Small scenarios that together have every kind of state.
+/// Small scenarios that together have every kind of simulator state.
 fn scenarios() -> Vec<(&'static str, Scenario)> {
     register();
     let lab = |policy: &str, control: &str| {

@@ -1,5 +1,5 @@
-//! Tests of the promises of every congestion control at a bottleneck:
-//! fair shares, a certain queue length, few drops.
+//! Tests of the properties of every congestion control at a bottleneck: fair shares, a certain
+//! queue length, few drops.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -15,8 +15,8 @@ const BASE_US: f64 = 80.0 + 3.0 * FRAME_US + 3.0 * 0.0432;
 const RATE: f64 = 1_250.0;
 const MARKING: u64 = 91_000;
 
-/// Results of two endless flows over a bottleneck as fast as the hosts.
-/// The second flow starts 5 ms later.
+/// Results of two endless flows over a bottleneck as fast as the hosts. The second flow starts 5 ms
+/// after the first flow.
 fn two_flows(control: &str, buffer: &str, milliseconds: u64) -> Rows {
     let uses_ecn = find_congestion_control(control).expect("registered").uses_ecn;
     let ecn = if uses_ecn {
@@ -100,7 +100,7 @@ fn dctcp_keeps_the_queue_at_its_threshold() {
 
 #[test]
 fn ecn_star_halves_at_the_threshold_and_leaves_the_link_idle_below_one_bandwidth_delay_product() {
-    // ECN* fills the link only if K is at least C RTT = 105 kB.
+    // ECN* fills the link only if the marking threshold K is at least C RTT = 105 kB. In this test
     // K is 91 kB, so the queue is empty after the window is halved.
     let found = share("ecn-star", "2 MB", 40, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
@@ -116,8 +116,8 @@ fn hpcc_keeps_the_queue_empty_and_the_link_at_its_target() {
     // The utilisation is eta plus the additive increase of two flows: 0.95 + 2 * 0.05/100.
     near("utilisation", found.utilisation, 0.951, 0.005);
     assert!(found.queue < FRAME && found.drops == 0, "{}", found.queue);
-    // The second flow starts with one bandwidth-delay product at line rate,
-    // and the first flow has 95 %.
+    // The second flow sends one bandwidth-delay product at line rate when it starts, and the first
+    // flow has 95 % of the link.
     assert!(found.longest < 1.1 * BASE_US * RATE, "{}", found.longest);
 }
 
@@ -139,7 +139,7 @@ fn swift_keeps_the_delay_at_its_target() {
     let found = share("swift", "2 MB", 60, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
     let base_target = 1.25 * BASE_US;
-    // Each flow has W = target * C/2, and the target depends on W.
+    // The window of each flow is W = target * C/2, and the delay target depends on W.
     let mut target = base_target;
     for _ in 0..100 {
         let window = target * RATE / FRAME / 2.0;

@@ -65,8 +65,8 @@ fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
         left -= round;
         round *= 2;
     }
-    // If the last packet begins a round, no packet precedes it, unless the rounds follow each other
-    // without a gap.
+    // If the last packet begins a round of slow start, no packet precedes this packet, unless the
+    // rounds follow each other without a gap.
     let extra = if left == 1 && follows {
         (path.len() as u64 - 1) * (full - path[0].rate.serialization(last).0)
     } else {
@@ -218,8 +218,8 @@ fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
 
 #[test]
 fn hops_of_different_rates_are_exact_too() {
-    // At these rates, a byte takes a fractional number of picoseconds, which is rounded up
-    // for each packet.
+    // At the rates of these links, a byte takes a fractional number of picoseconds, which is
+    // rounded up for each packet.
     for (host, fabric, down) in
         [("10 Gb/s", "40 Gb/s", 10_000), ("25 Gb/s", "10 Gb/s", 3_000), ("7 Gb/s", "3 Gb/s", 995)]
     {

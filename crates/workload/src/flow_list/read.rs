@@ -161,8 +161,8 @@ impl<'a> Reader<'a> {
     fn read(mut self, most: usize) -> Result<FlowList, FlowListError> {
         let path = self.path;
         let text = open(self.content);
-        // The reader is `flexible`, so that a wrong number of fields is reported
-        // below, with advice.
+        // The reader is `flexible`, so that this function reports a wrong number of fields, with
+        // advice.
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(COMMENT))
             .trim(csv::Trim::All)

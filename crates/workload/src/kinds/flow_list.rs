@@ -92,7 +92,7 @@ fn foreign_list(foreign: ForeignFile, network: &Topology, duration: Time) -> Res
         let problem = format!("a flow of node {end}, but the network has {} hosts", network.hosts.len());
         return refuse(&problem, "use a network with these hosts");
     }
-    // An endless flow has twice the bytes that the fastest cable carries.
+    // An endless flow gets twice the bytes that the fastest cable carries in the run.
     let rate = network.links.iter().map(|link| link.rate_ab).max().unwrap_or(BitRate::gbps(100));
     let endless = rate.bytes_in(duration).saturating_mul(2).clamp(1, 1 << 50);
     for flow in &mut flows {

@@ -157,7 +157,7 @@ impl Workload for Incast {
     }
 }
 
-/// Size of a query's request, from one of two parameters.
+/// Size of all answers of a query, from `request` or from `request_fraction_of_buffer` (bytes).
 fn request(params: &mut Params, context: &WorkloadContext<'_>) -> Result<u64, Faults> {
     let bytes = match (params.given_bytes("request"), params.given_ratio("request_fraction_of_buffer")) {
         (Some(_), Some(_)) => {

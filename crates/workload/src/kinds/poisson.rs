@@ -64,7 +64,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Capacity whose fraction is the load.
+    /// Capacity of the network of which the load is a fraction.
     pub enum LoadReference {
         LeafUplinks = "leaf_uplinks": "capacity from the racks' switches to other switches",
         HostLinks = "host_links": "capacity of the access links",

@@ -83,7 +83,8 @@ impl Execution {
         Ok((0..names.len() as u32).collect())
     }
 
-    /// Reads the common parameters. The transport must send lost packets again.
+    /// Reads the parameters that all workloads with a schedule share. The transport must send lost
+    /// packets again.
     pub(super) fn new(
         schedule: Schedule,
         hosts: Vec<u32>,

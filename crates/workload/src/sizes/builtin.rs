@@ -1,7 +1,7 @@
-//! Flow size distributions that publications in this field use.
+//! Flow size distributions from publications on datacenter networks.
 //!
-//! The numbers come from the cited publications and from the data files that their authors
-//! released.
+//! The points of the distributions come from the cited publications and from the data files that
+//! their authors released.
 
 /// A built-in distribution of flow sizes.
 #[derive(Clone, Copy, Debug)]

@@ -57,8 +57,8 @@ fn the_quantile_function_integrates_to_the_mean() {
 #[test]
 fn means_are_those_that_the_literature_states() {
     let mean = |name| SizeDistribution::builtin(name).unwrap().mean();
-    // The ns-2 scripts of several papers state this mean. ABM's file has a different table below 10
-    // KB, which lowers the mean by 27.5 B (by hand: 0.15 × 5,000 − 722.5).
+    // The ns-2 scripts of several papers state a mean of 1,711,250 B. ABM's file has a different
+    // table below 10 KB, which lowers the mean by 27.5 B (by hand: 0.15 × 5,000 − 722.5).
     assert!((mean("web_search_hpcc") - 1_711_250.0).abs() < 1e-3, "{}", mean("web_search_hpcc"));
     assert!((mean("web_search") - 1_711_222.5).abs() < 1e-3, "{}", mean("web_search"));
     // PIAS's scripts state a mean of 1,138 segments, but the table in these scripts has a mean of

@@ -7,8 +7,8 @@ use bufferlab_units::quantity::Dimension;
 use std::io::Read;
 use std::path::Path;
 
-/// Name of a time column, its number of kept decimals, and the picoseconds per kept unit. A date in
-/// seconds would not fit into 64 bits of picoseconds.
+/// Name of a time column, number of decimals that the reader keeps, and picoseconds per unit of the
+/// last decimal. A date in seconds would not fit into 64 bits of picoseconds.
 const TIMES: [(&str, u32, i128); 4] =
     [("time_ps", 0, 1), ("time_ns", 3, 1), ("time_us", 6, 1), ("time_s", 9, 1_000)];
 

@@ -24,7 +24,7 @@ impl fmt::Display for PacketPlace {
     }
 }
 
-/// A packet trace that cannot be replayed. Messages are complete.
+/// A packet trace that cannot be replayed. Each message includes the cause of the error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {

@@ -113,7 +113,7 @@ fn parse_payload(mut kind: u16, bytes: &[u8]) -> Option<Frame> {
     let frame = match kind {
         0x0800 | 0x86dd => parse_ip(rest)?,
         0x8847 | 0x8848 => {
-            // The lowest bit of the third byte marks the last label.
+            // The lowest bit of the third byte of an MPLS label marks the last label.
             let labels = rest.chunks_exact(4).take(LABELS_MAX);
             let last = labels.clone().position(|label| label[2] & 1 == 1)?;
             parse_ip(rest.get(4 * (last + 1)..)?)?

@@ -108,7 +108,8 @@ fn options_need_no_end() {
 fn every_interface_has_its_own_link_resolution_and_offset() {
     let mut blocks = Blocks::new(false);
     blocks.interface(1, &[(9, &[9])], false);
-    // The time unit is 2^-10 s. The offset adds a second, and the time half a second.
+    // The time unit of this interface is 2^-10 s, and its offset adds a second. The time of its
+    // packet adds half a second.
     blocks.interface(101, &[(9, &[0x8a]), (14, &1_i64.to_le_bytes())], true);
     blocks.interface(113, &[], false);
     // This interface has no packets, so its link type does not matter.
@@ -197,15 +198,16 @@ fn damage_is_refused_at_its_packet() {
         file[at..at + 4].copy_from_slice(&value.to_le_bytes());
         read(&file).expect_err("damaged").to_string()
     };
-    // The second record of the classic file begins at 74: seconds, fraction, captured, length.
+    // The second record of the classic file begins at byte 74. The fields of the record are the
+    // seconds, the fraction, the captured length and the length.
     let fraction = with(78, 1_000_000, classic(1));
     assert!(fraction.contains("packet 2: its time has a fraction of 1000000 of 1000000"), "{fraction}");
     let captured = with(82, 0x7fff_ffff, classic(1));
     assert!(captured.contains("packet 2: 2147483647 B of it were captured, expected at most"), "{captured}");
     let length = with(86, 7, classic(1));
     assert!(length.contains("packet 2: it claims a length of 7 B, of which 34 B"), "{length}");
-    // The second packet's block begins at 124: kind, length, interface, time, captured,
-    // length, data, length.
+    // The second packet's block begins at byte 124. The fields of the block are kind, length,
+    // interface, time, captured length, packet length, data and length.
     let big = |at: usize, value: u32| with(at, value.swap_bytes(), blocks_of_three());
     for (error, wanted) in [
         (big(128, 67), "packet 2: a block of 67 B, expected a multiple of 4"),

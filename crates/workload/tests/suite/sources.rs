@@ -101,8 +101,8 @@ fn gaps_of_a_poisson_host_are_exponential() {
     let flows = poisson_flows(PoissonParams { end: Time::from_ms(10_000), ..poisson(&racks) });
     let starts: Vec<_> = flows.iter().filter(|flow| flow.src == 7).map(|flow| flow.start).collect();
     let gaps: Vec<_> = starts.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect();
-    // The Kolmogorov-Smirnov distance to the exponential distribution is tested. The distance
-    // exceeds 1.95 / sqrt(n) for one seed in a thousand.
+    // The test computes the Kolmogorov-Smirnov distance of the gaps to the exponential
+    // distribution. This distance exceeds 1.95 / sqrt(n) for one seed in a thousand.
     let mut sorted = gaps.clone();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len() as f64;

@@ -63,7 +63,7 @@ fn every_unit_of_time_means_the_same() {
     assert_eq!(with("time_ps", "5", "12005"), wanted);
     assert_eq!(with("time_ns", "0.5", "12.5"), wanted);
     assert_eq!(with("time_us", "7", "7.012"), wanted);
-    // The time is a date, which would not fit into 64 bits in picoseconds.
+    // The time of the packet is a date, which would not fit into 64 bits in picoseconds.
     assert_eq!(with("time_s", "1732233600.000000001", "1732233600.000000013"), wanted);
 }
 
@@ -227,8 +227,8 @@ fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wi
 
 #[test]
 fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
-    // The merged file has every packet once: packets of one input have microseconds, packets of the
-    // other have nanoseconds.
+    // The merged file has every packet once. Packets from one input have time stamps in
+    // microseconds, packets from the other input have time stamps in nanoseconds.
     let found = captured("mergecap.pcapng");
     let first = 1_795_379_204_560_658_000;
     let mut wanted: Vec<_> = [1_000, 1]

@@ -21,19 +21,19 @@
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the RFC and its section, or the calculation. |
 //! | `segments` | Length of the flow (segments). |
-//! | `tcp` | Parameters of TCP as in [`super::recovery`]; `ack_every` and `delayed_ack_timeout` are the receiver's. |
+//! | `tcp` | Parameters of TCP as in [`super::recovery`]; `ack_every` and `delayed_ack_timeout` are parameters of the receiver. |
 //! | `steps` | Steps of the case, in order. |
 //!
 //! # Step
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | Time of the step, not before the last step; default: time of the last step. |
+//! | `at_us` | Time of the step, not before the previous step; default: time of the previous step. |
 //! | `data`, `marked` | Number of the arriving segment; whether it has a congestion mark (false). |
 //! | `sent_us` | Time at which the segment was sent (50 us before its arrival). |
 //! | `timeout` | The timer of the delayed ACK expires, which must be due at this time. |
-//! | `ack` | Cumulative ACK number of the answer; if absent, there is no answer. |
-//! | `sack`, `echo_us`, `mark` | SACK block of the answer (none), the time that the answer echoes (not checked), and whether it echoes a mark (false). |
+//! | `ack` | Cumulative number of the receiver's ACK; if absent, the receiver sends no ACK. |
+//! | `sack`, `echo_us`, `mark` | SACK block of the ACK (none), the time that the ACK echoes (not checked), and whether the ACK echoes a mark (false). |
 //! | `timer_us` | Time at which the delayed ACK is due; `-1` if the timer is off. |
 //! | `complete` | Whether every segment has arrived at the receiver. |
 
@@ -44,8 +44,8 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A TCP receiver in any implementation. The methods mirror [`Receiver`], whose
-/// documentation applies here.
+/// A TCP receiver in any implementation. The methods mirror the methods of [`Receiver`], which have
+/// the detailed documentation.
 pub trait TcpReceiver {
     /// Handles a data segment that arrives, and returns the ACK if the receiver sends one.
     fn handle_data(

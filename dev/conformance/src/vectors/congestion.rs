@@ -21,7 +21,7 @@
 //! | key | meaning |
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the RFC or paper and its section, or the calculation. |
-//! | `control`, `params` | Registry name; parameters that differ from the defaults. Times and rates are texts such as `"80 us"` and `"10 Gb/s"`. |
+//! | `control`, `params` | Registry name of the control; parameters that differ from the defaults. Times and rates are texts such as `"80 us"` and `"10 Gb/s"`. |
 //! | `profile` | `"paper"` (default) or `"artifact"`, which also selects the congestion states of ns-3. |
 //! | `path` | `line_rate` (`"10 Gb/s"`), `base_rtt` (`"80 us"`) and `segment`, the bytes of a full segment on the wire (1000): a bandwidth-delay product of 100 segments. |
 //! | `first_window` | First window of the flow, in segments (100). |
@@ -33,18 +33,18 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | Time of the step, not before the last step; default: time of the last step. |
+//! | `at_us` | Time of the step, not before the previous step; default: time of the previous step. |
 //! | `ack` | An ACK newly acknowledges this number of segments. |
 //! | `rtt_us`, `marked`, `may_grow` | Round-trip time of the ACK (the base round trip), whether the ACK echoes a mark (false), whether the window may grow (true). |
-//! | `round` | Whether the ACK begins a round: it is the first ACK of a segment sent after the previous round began (false). |
+//! | `round` | Whether the ACK begins a round, as the first ACK of a segment sent after the previous round began (false). |
 //! | `acknowledged`, `next` | Alternative to `round`: number of segments acknowledged so far, and number of the next new segment; `next` stays in effect. |
 //! | `telemetry` | Reports of the switches along the path, in order: `[{ port, at_us, queue, sent, rate }]`, bytes in the queue and bytes that the port has sent; default of `rate`: the line rate. |
 //! | `congestion` | `"loss"`, `"mark"` or `"timeout"`, with `flight` segments in the network. For a control that does not govern its window, the window is then the threshold; after a timeout, one segment. |
 //! | `notification` | A congestion notification arrives in a separate frame. |
 //! | `sent` | The NIC sends a packet of this size (bytes). |
 //! | `repeat` | Number of repetitions of the event (1). |
-//! | `window`, `threshold` | Window and slow-start threshold in segments; `inf` is none. |
-//! | `paced_window` | Base round trip / gap between two segments: the effective window of a control that sets a rate. `inf`: no gap. |
+//! | `window`, `threshold` | Window and slow-start threshold in segments; `inf` means no threshold. |
+//! | `paced_window` | Base round trip / gap between two segments: the effective window of a control that sets a rate. `inf` means that the control sets no gap. |
 //! | `probes` | Internal state by the names of the control's probes. |
 //! | `tolerance` | Accepted relative deviation (0.00001). |
 

@@ -92,7 +92,7 @@ pub enum VectorEvent {
 pub struct Step {
     /// Number of the step's line in the file, from 1.
     pub line: usize,
-    /// Time of the step; `None` for the time of the last step.
+    /// Time of the step; `None` for the time of the previous step.
     pub at: Option<Time>,
     /// Event that the step applies to the switch.
     pub event: VectorEvent,

@@ -34,7 +34,7 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | Time of the step, not before the last step; default: time of the last step. |
+//! | `at_us` | Time of the step, not before the previous step; default: time of the previous step. |
 //! | `ack` | An ACK with this number arrives: every segment before this number has arrived. |
 //! | `through` | A sequence of ACKs arrives, from `ack` to this number; the sender is polled after each ACK. |
 //! | `sack`, `marked` | SACK block of the ACK, first segment and end; whether the ACK echoes a congestion mark. |
@@ -43,7 +43,7 @@
 //! | `timeout` | The timer expires, which must be due at this time. |
 //! | `at_most` | Largest number of segments that the NIC accepts. |
 //! | `sends` | Segments that the sender sends, in order: `"3"`, `"4..8"`, `"2 again"`, `"syn"`, `"syn again"` (nothing). |
-//! | `window`, `threshold` | Congestion window and slow-start threshold in segments; a threshold of `inf` is none. |
+//! | `window`, `threshold` | Congestion window and slow-start threshold in segments; a threshold of `inf` means no threshold. |
 //! | `in_flight` | The sender's estimate of segments in the network. |
 //! | `timer_us` | Time at which the timer is due; `-1` if the timer is off. |
 //! | `phase` | Phase of the sender: `"closed"`, `"opening"`, `"open"`, `"recovery"`, `"loss"` or `"reduction"`. |
@@ -60,8 +60,8 @@ use toml::Spanned;
 /// Tolerance of windows and thresholds, which bufferlab computes with floating-point numbers.
 const TOLERANCE: f64 = 1e-9;
 
-/// A TCP sender in any implementation. The methods mirror [`Sender`], whose
-/// documentation applies here.
+/// A TCP sender in any implementation. The methods mirror the methods of [`Sender`], which have the
+/// detailed documentation.
 pub trait TcpSender {
     /// Returns the next segment that the sender sends.
     fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment>;

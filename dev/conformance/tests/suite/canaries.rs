@@ -14,7 +14,7 @@ fn caught(subject: &Subject) -> Box<Violation> {
     Box::new(large.or(small).unwrap_or_else(|| panic!("{} was not caught", subject.name())))
 }
 
-/// Whether the given claim fails for `subject`. Other claims may fail, too.
+/// Whether the given claim fails for `subject`. Other claims of the suite may fail, too.
 fn breaks(subject: &Subject, claim: &str) -> bool {
     let property = PROPERTIES.iter().find(|property| property.claim == claim).expect("a claim");
     let scripts = (0..10).map(random_script);
@@ -40,7 +40,8 @@ fn a_policy_that_admits_beyond_the_buffer_is_caught() {
     let violation = caught(&subject);
     assert_eq!(violation.claim, "stays within the buffer");
     assert!(breaks(&subject, "refuses packets larger than the buffer"));
-    // The script is minimal: without its smallest packet, the other packets would fit.
+    // The script of the violation is minimal: without its smallest packet, the other packets would
+    // fit into the buffer.
     let arrivals = violation.script.operations.iter().filter(|op| matches!(op, Operation::Arrive { .. }));
     let sizes: Vec<u64> = arrivals
         .map(|op| if let Operation::Arrive { size, .. } = op { u64::from(*size) } else { 0 })
@@ -226,7 +227,7 @@ struct Defective {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
-    /// The ledger does not release every third departing packet.
+    /// The ledger does not release the bytes of every third departing packet.
     LeakyLedger,
     /// The switch loses every fifth packet on its departure.
     LosesPackets,

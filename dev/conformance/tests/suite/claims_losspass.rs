@@ -66,15 +66,16 @@ fn bytes(switch: &Switch<Box<dyn Policy>>, queue: u16) -> u64 {
 struct ArrivalEffect {
     size: u64,
     priority: u8,
-    /// Lengths Q_s and Q_l and the port's limit, before the arrival.
+    /// Lengths of the queues of small and large flows (Q_s, Q_l) and the port's limit, before the
+    /// arrival.
     small: u64,
     large: u64,
     limit: u64,
-    /// Lengths Q_s and Q_l after the arrival.
+    /// Lengths of the queues of small and large flows (Q_s, Q_l) after the arrival.
     after: (u64, u64),
     stored: bool,
     evicted: u64,
-    /// Whether the ledger is correct and the port within its limit.
+    /// Whether the ledger is correct and the port is within its limit.
     within: bool,
 }
 
@@ -131,8 +132,8 @@ fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl Fn
     switch.verify().is_ok()
 }
 
-/// Algorithm 1 as printed, except for the sign in line 4, with one counter each for stored, evicted
-/// and dropped packets.
+/// Algorithm 1 of LossPass as printed, except for the sign in line 4, with one counter each for
+/// stored, evicted and dropped packets.
 #[derive(Default)]
 struct Printed {
     small: VecDeque<u64>,
@@ -161,7 +162,7 @@ impl Printed {
             self.large.pop_back();
             self.evicted += 1;
             self.small.push_back(len);
-            // The printed code has no return here, so the code continues with line 10.
+            // The printed algorithm does not return at this place, so it continues with line 10.
         }
         self.dropped += 1;
     }
@@ -200,7 +201,7 @@ const LOOKUP: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the settled queue length of N flows with constant windows. The flows share a link that
-/// sends one packet per slot and is `rtt` slots away.
+/// sends one packet per slot and has a round trip of `rtt` slots.
 fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     let mut queue = 0;
     let mut way: VecDeque<u64> = (0..rtt).map(|slot| if slot == 0 { flows * window } else { 0 }).collect();
@@ -237,7 +238,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     let mut all: Vec<Flow> = (0..flows)
         .map(|_| Flow { window: start, in_flight: 0, alpha: 0.0, acked: 0, marked: 0, left: start as u64 })
         .collect();
-    // ACKs in flight, as (flow, marked), one per slot.
+    // ACKs in flight: the flow and the mark of the ACK in each time slot, if any.
     let mut way: VecDeque<Option<(usize, bool)>> = VecDeque::from(vec![None; rtt]);
     // Flow of each sent packet, and whether the packet is marked.
     let mut sent_packets: Vec<(usize, bool)> = Vec::new();
@@ -300,9 +301,9 @@ fn absorbed_by_headroom(stored: u64) -> u64 {
     pour(&mut bench.switch, SMALL, 1_000)
 }
 
-/// Overloads a port with large packets, with bursts of small flows every 2 ms, for eviction at one
-/// end of the queue. Returns the p99 delay of small packets (us), the delivered part of the large
-/// stream and its longest delay (us).
+/// Overloads a port with large packets, and sends bursts of small flows every 2 ms. The port evicts
+/// packets at one end of the queue. Returns the p99 delay of small packets (us), the delivered part
+/// of the large stream and its longest delay (us).
 fn evicting(end: &'static str) -> (f64, u64, f64) {
     let params = [static_port(PORT_BUFFER), vec![given("victim", ParamValue::Choice(end.into()))]].concat();
     let mut bench = bench("losspass", &params, PORT_BUFFER, 1);
@@ -396,7 +397,7 @@ claims! {
             if event.evicted > 0 {
                 evictions += 1;
                 over += u64::from(event.after.0 > event.limit - RESERVE);
-                // Queue Ql keeps its reserve, except for less than one MTU.
+                // The queue of large flows (Q_l) keeps its reserve, except for less than one MTU.
                 taken += u64::from(event.after.1 + u64::from(MTU) < RESERVE.min(event.large));
             }
             beyond = beyond.max(event.after.0);

@@ -1,6 +1,6 @@
-//! Plasticine's Figures 2 to 6, packet by packet. The buffer has 60 packets, and a port sends one
-//! packet per unit of time. Each packet of the figures is sent as 100 small packets, so that
-//! rounding to whole packets does not matter.
+//! Claims of Plasticine's Figures 2 to 6, checked packet by packet. The buffer has 60 packets, and
+//! a port sends one packet per unit of time. Each packet of the figures is sent as 100 small
+//! packets, so that rounding to whole packets does not matter.
 
 use crate::support::circuit;
 use bufferlab_conformance::claims;
@@ -34,7 +34,8 @@ impl Figure {
             ..SwitchConfig::new(60 * PACKET, vec![LINE; ports]).with_queues(queues)
         };
         let alpha = ("alpha", ParamValue::RatioPerPriority(vec![2.0, 1.0].into()));
-        // The policy updates N and gamma ten times per packet time of the figures.
+        // The policy updates its counters N and gamma ten times per packet time of the paper's
+        // figures.
         let prompt = ("update_interval", ParamValue::Time(Time::from_ns(80)));
         let groups = |high| ("high_priorities", ParamValue::Count(high));
         let (policy, params) = match scheme {
@@ -85,16 +86,17 @@ impl Figure {
 #[derive(Clone, Copy, Debug)]
 enum Scheme {
     Dt,
-    /// Plasticine's thresholds have both factors, because all yellow queues of a port have one
+    /// Both factors of Plasticine's Equation 3 apply, because all yellow queues of a port have one
     /// priority.
     Equation3,
-    /// Plasticine has the drain rate only: every queue of a port is a separate priority.
+    /// Only the factor for the drain rate applies, because every queue of a port has a separate
+    /// priority.
     OneFactor,
 }
 
-/// Sends a 5:1 burst to the red queue of port 1, while port 0 has five yellow queues. Returns
-/// yellow's length before the burst, time and length at the first drop, and the final lengths
-/// of red and yellow.
+/// Sends a 5:1 burst to the red queue of port 1, while port 0 has five yellow queues. Returns the
+/// length of a yellow queue before the burst, then the time and the queue length at the first drop.
+/// The last two values are the final lengths of the red and of a yellow queue.
 fn five_to_one(scheme: Scheme) -> [f64; 5] {
     let mut figure = Figure::new(scheme, 2, 6);
     (1..6).for_each(|queue| figure.load(queue, 1));
@@ -113,7 +115,7 @@ claims! {
     Holds "PLA-HW-1" pla_hw_1_the_circuit_has_the_arrays_and_tables_of_the_figure ("four register arrays, two match-action tables") {
         let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl/src/plasticine_pisa.sv"));
         let text = text.expect("the circuit is there");
-        // In an array declaration, a range follows the name.
+        // In an array declaration of the circuit, a range follows the name.
         let arrays: Vec<&str> = text.lines().filter_map(|line| {
             let (declared, size) = line.trim().strip_prefix("logic ")?.rsplit_once('[')?;
             size.starts_with("2**").then(|| declared.rsplit(' ').next()).flatten()
@@ -167,7 +169,7 @@ claims! {
         let above = figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX);
         let start = figure.bench.now;
         let lost = figure.bench.queues[2].losses.len();
-        // At time t2, the yellow queue has drained to its threshold.
+        // At time t2 of the paper's figure, the yellow queue has drained to its threshold.
         while figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX) && figure.bench.step(Time::MAX) {}
         let t2 = t1 + (figure.bench.now - start).as_secs_f64() / units(1.0).as_secs_f64();
         let drops = figure.bench.queues[2].losses.len() > lost;

@@ -30,7 +30,8 @@ struct ReportLedger {
     is_lossless: [bool; QUEUES],
     lossy_egress: [u64; QUEUES],
     headroom_before: u64,
-    /// Last report to each sender, and the times at which senders react.
+    /// Last pause state that the switch reported to each sender, and the times at which senders
+    /// react.
     told: [bool; QUEUES],
     obeys: VecDeque<(u64, usize, bool)>,
     step: u64,
@@ -64,7 +65,8 @@ impl Observer for ReportLedger {
                 if !self.is_lossless[ingress] {
                     self.lossy_egress[usize::from(departure.queue.0)] -= size;
                 }
-                // Departures release headroom first, independent of the departing packet.
+                // Departures release headroom before other accounts, independently of the departing
+                // packet.
                 self.headroom[ingress] = self.headroom[ingress].saturating_sub(size);
             }
             SwitchEvent::PauseChanged { ingress, paused, .. } => {
@@ -302,8 +304,8 @@ fn draw(seed: u64, thresholds: bool) -> Drawn {
     drawn
 }
 
-/// Whether Equations 7 to 9 hold with reserves beside the pools. A packet has the class of
-/// its ingress port.
+/// Whether Equations 7 to 9 of Reverie hold with reserves beside the pools. A packet has the class
+/// of its ingress port.
 fn counted_twice_with(drawn: &Drawn, books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let of_class = |bytes: &[u64; QUEUES], lossless: bool| -> u64 {
         (0..QUEUES).filter(|&queue| books.is_lossless[queue] == lossless).map(|queue| bytes[queue]).sum()

@@ -1,5 +1,5 @@
 //! TDT (ToN 2022): statements about thresholds, states and single bursts, packet by packet. The
-//! switch has 16 ports of 1 Gb/s and 1 MB; packets have 1500 B.
+//! switch has 16 ports of 1 Gb/s and a buffer of 1 MB; packets have 1500 B.
 //!
 //! The file `crates/sim/tests/suite/claims_tdt.rs` has statements that need random traffic.
 
@@ -98,7 +98,7 @@ impl Load {
         self.b / ((1.0 + self.a * self.n) * (self.m * self.r - (self.m + self.n) * self.c))
     }
 
-    /// Time at which the old queues are empty (Eq. 14).
+    /// Time at which the queues of the overloaded ports are empty under EDT (Eq. 14).
     fn edt_empty(&self) -> f64 {
         self.a * self.b / ((1.0 + self.a * self.n) * self.c)
     }
@@ -462,7 +462,7 @@ claims! {
     }
 }
 
-/// The corrected scheme of the tests above is based on erratum E-TDT-1.
+/// This test uses DEC as printed. The policy `tdt` without parameters uses DEC of erratum E-TDT-1.
 #[test]
 fn with_dec_as_printed_tdt_is_no_better_than_edt() {
     let literal = [("literal_dec", ParamValue::Flag(true))];

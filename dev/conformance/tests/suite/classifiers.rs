@@ -69,8 +69,8 @@ fn classifiers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it(
         caught(|_| None),
         "the map of the switch takes the place of the classifier that a policy brings along",
     );
-    // The tested classifiers have three defects. One never forgets a flow, one remembers every
-    // flow, and one counts a packet before the comparison.
+    // The tested classifiers have three defects. The first classifier never forgets a flow, the
+    // second remembers every flow, and the third counts a packet before the comparison.
     is_caught(
         caught(|_| trap(64, Time::from_ms(9_000), one, Some(0))),
         "after silence an elephant is short again",

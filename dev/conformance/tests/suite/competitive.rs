@@ -128,8 +128,8 @@ fn thresholds_of_followlqd_are_the_queues_of_longest_queue_drop() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// Runs Credence with the fates under Longest Queue Drop as predictions. Every `flip`-th
-/// prediction is inverted.
+/// Runs Credence with the drops under Longest Queue Drop as predictions. Every `flip`-th prediction
+/// is inverted.
 fn credence(arrivals: &Slotted, flip: Option<usize>) -> u64 {
     let fates = arrivals.run(&mut device(arrivals, "lqd", &[]).expect("it fits"));
     let mut drops = fates.drops();

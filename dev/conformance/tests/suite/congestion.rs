@@ -160,7 +160,8 @@ fn a_dctcp_of_another_make_passes_and_broken_ones_are_caught() {
 /// and check its effect.
 #[test]
 fn every_parameter_of_a_control_is_set_by_one_of_its_cases() {
-    // DCQCN has a published set with all values; the transport's tests compare the sets.
+    // DCQCN has published values for all parameters, which the tests of the crate `transport`
+    // check.
     for info in CONGESTION_CONTROLS.iter().filter(|info| info.name != "dcqcn") {
         let cases = cases(info.name);
         for param in info.params {

@@ -28,7 +28,8 @@ fn parameter_row(param: &ParamInfo) -> String {
         _ => String::new(),
     };
     let (name, expected, doc) = (param.name, cell(&param.expected()), cell(&param.documentation()));
-    // The default is an example of a value, and the page of scenarios has the units.
+    // The table omits examples of values, because the column of defaults shows a value, and the
+    // page of scenarios has the units.
     let expected = EXAMPLES.iter().fold(expected, |text, example| text.replace(example, ""));
     format!("| `{name}` | {expected} | `{}`{artifact} | {doc} |", param.default)
 }

@@ -209,7 +209,7 @@ impl WalkThrough {
 }
 
 /// Formats the counts of added files and lines: "one source file", "two lines". For a count of
-/// zero, the text is the noun alone.
+/// zero, the text has only the noun.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -466,10 +466,11 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
             assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
         }
         let (files, lines) = match walk.subject.as_str() {
-            // A calculator has no packets, so the replay of its answer is a file in another crate.
+            // A calculator adds two source files: the calculator, and in another crate a replay
+            // that checks its answer.
             "a calculator" => (2, 4),
-            // The four lines are the field, its column, and one line each that sets the value of
-            // the field and of the column.
+            // A header field adds four lines: the field, its column, a line that sets the field,
+            // and a line that sets the column.
             "a header field" => (0, 4),
             _ => (1, 2),
         };

@@ -112,7 +112,7 @@ fn open_loop(
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Error {
     /// Median and 90th percentile of the ratio between the pipeline's threshold and Plasticine's
-    /// current threshold. The ratio is the larger divided by the smaller.
+    /// current threshold. The ratio is the larger threshold divided by the smaller threshold.
     median: f64,
     p90: f64,
     /// Fraction of thresholds whose error is at most one packet or a factor of √2, the
@@ -126,7 +126,8 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
     open_loop(&mut switch, 6_000, |switch, queue| {
         let found = switch.threshold(queue, Tags::NONE).expect("it has one") as f64;
         let exact = weight(switch, queue) * switch.buffer().shared_free() as f64;
-        // Adding a packet keeps the ratio finite for a threshold of zero.
+        // The size of a packet is added to both thresholds, so that the ratio is finite for a
+        // threshold of zero.
         let packet = f64::from(MTU);
         let factor = ((found + packet) / (exact + packet)).max((exact + packet) / (found + packet));
         within += u64::from(factor <= 2.0_f64.sqrt() + 1e-9);
@@ -174,7 +175,7 @@ fn the_yardstick_is_the_policy_plasticine() {
         total += 1;
         same += u64::from((found - exact).abs() <= 1.0);
     });
-    // Simultaneous packets use counters up to 50 ns old.
+    // Packets that arrive at one time use counters that are up to 50 ns old.
     assert!(total > 1_000 && same as f64 >= 0.95 * total as f64, "{same} of {total}");
 }
 
@@ -189,8 +190,8 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
         assert!(pair[1].p90 <= pair[0].p90 * 1.02, "{decades:#?}");
     }
     let fresh = threshold_error(FRESH, "dequeue");
-    // The remaining errors are due to the shift, and to queues whose last packet left some
-    // packet times ago.
+    // The remaining errors of the thresholds are due to the shift, and to queues whose last packet
+    // left some packet times ago.
     assert!(fresh.p90 <= 2.0_f64.sqrt() && fresh.median < 1.05 && fresh.within_shift > 0.9, "{fresh:?}");
     assert!(decades[0].within_shift < 0.5, "a round of 2.4 ms is useless: {:?}", decades[0]);
 }

@@ -121,13 +121,13 @@ fn subjects() -> Vec<Subject> {
     }
     let losspass = find_policy("losspass").expect("registered");
     for params in [
-        // With these values the limit is so small that it also applies in the tiny buffer of the
-        // exhaustive scripts.
+        // With these parameter values, the limit of the policy is so small that the limit also
+        // applies in the tiny buffer of the exhaustive scripts.
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
-        // The port limit does not depend on alpha, because the printed test is not
-        // monotone in alpha.
+        // The port limit does not depend on alpha, because the comparison that the paper prints is
+        // not monotone in alpha.
         vec![("printed_line_4", ParamValue::Flag(true)), ("port_limit", word("static"))],
     ] {
         subjects.push(as_claimed(losspass, &params));
@@ -165,8 +165,8 @@ fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subje
     match info.name {
         // The scheme evicts at most one packet per arrival (section 3.2.2 of the paper).
         "losspass" => subject.with_at_most_evictions(1),
-        // The thresholds depend on the arriving packet itself, because the policy first adds the
-        // packet's bytes. Credence also drops by predictions.
+        // The thresholds of `followlqd` and `credence` depend on the arriving packet itself,
+        // because these policies first add the packet's bytes. Credence also drops by predictions.
         "followlqd" | "credence" => subject.with_other_limits(),
         _ => subject,
     }

@@ -78,7 +78,7 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must succeed despite the disturbance: short and interrupted system calls
+    /// Whether the command must succeed despite the disturbance. Short and interrupted system calls
     /// must not affect the command.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
@@ -260,8 +260,8 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
 }
 
-/// Finds a visible file that is neither the earlier nor the new file.
-/// Summaries may cover only the complete runs, but must not be truncated.
+/// Finds a visible file that equals neither the file of the earlier result nor the file of the new
+/// result. Summaries may cover only the complete runs, but must not be truncated.
 fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str> {
     let is_known =
         |name: &str, content: &Vec<u8>| [before, whole].iter().any(|files| files.get(name) == Some(content));
@@ -281,8 +281,8 @@ fn is_summary(name: &str, files: &Files) -> bool {
 }
 
 /// Whether every line of `SHA256SUMS` is the checksum of an existing file. A page or a table may be
-/// newer than in both results. A checksum may be missing, but never wrong. `folder` is empty or
-/// ends with a slash.
+/// newer than in the earlier result and in the undisturbed result. A checksum may be missing, but
+/// never wrong. `folder` is empty or ends with a slash.
 fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     let text = String::from_utf8_lossy(content);
     let agrees = |line: &str| {
@@ -331,8 +331,8 @@ fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
         .map(String::as_str)
 }
 
-/// Finds the first file that differs from the undisturbed result.
-/// Hidden files count only if `exact`.
+/// Finds the first file that differs from the undisturbed result. The function compares hidden
+/// files only if `exact` is true.
 fn difference<'f>(found: &'f Files, whole: &'f Files, exact: bool) -> Option<&'f str> {
     let surplus = found.keys().find(|name| !whole.contains_key(*name) && (exact || !is_hidden(name)));
     let changed =

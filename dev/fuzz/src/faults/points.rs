@@ -12,8 +12,9 @@ use tempfile::TempDir;
 
 /// Source code of the library that makes system calls fail.
 const SOURCE: &str = include_str!("shim.c");
-/// Kinds of system calls and their possible errors, by Linux's numbers; 0 is a short call. Signals
-/// interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
+/// Kinds of system calls and their possible errors, by Linux's numbers. The number 0 means that the
+/// call transfers fewer bytes. Signals interrupt only slow calls (EINTR), so opening and renaming
+/// files never fail with EINTR.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),

@@ -2,9 +2,9 @@
  *
  * FAULT_UNDER   absolute folder; calls on other files are not counted and never fail
  * FAULT_OP      open, create, write, read, rename, mkdir, remove, sync
- * FAULT_AT      number of the failing call, from 1; 0: only count calls
- * FAULT_ERRNO   error number; 0: a short write or read of half the bytes
- * FAULT_STICKY  1: all later calls of that kind fail, too, as on a full disk
+ * FAULT_AT      number of the failing call, from 1; with 0, the library only counts calls
+ * FAULT_ERRNO   error number; 0 means that a write or read transfers half of the bytes
+ * FAULT_STICKY  with 1, all later calls of this kind fail, too, as on a full disk
  * FAULT_LOG     file for "fired OP CALL PATH" at the fault, and "count OP N" when the process ends
  */
 #define _GNU_SOURCE
@@ -112,7 +112,7 @@ static int concerns(int folder, const char *path) {
     return !strncmp(whole, under, under_length) && (whole[under_length] == '/' || whole[under_length] == 0);
 }
 
-/* Counts a call; returns whether it must fail. errno 0 means a short call. */
+/* Counts a call; returns whether the call must fail. The error number 0 means a short call. */
 static int fails(enum op op, const char *path) {
     long number = atomic_fetch_add(&counts[op], 1) + 1;
     if ((int)op != fault_op || fault_at == 0) return 0;

@@ -228,7 +228,7 @@ fn start(page: Result<Page, bufferlab_view::ViewError>) -> Result<Address, Strin
     Ok(address)
 }
 
-/// Sends a request to a page's server; an HTTP error is an error.
+/// Sends a request to a page's server; returns an HTTP error status as an error.
 fn exchange(host: &str, request: &[u8]) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(host).map_err(failed)?;

@@ -24,8 +24,8 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 /// A worker process and the case that it runs at present.
 struct Worker {
     child: Child,
-    /// Number of the case that the worker has announced. The next field is the time of the worker's
-    /// last output.
+    /// Number of the case that the worker has announced. The field `heard` has the time of the
+    /// worker's last output.
     number: Option<u64>,
     heard: Instant,
     /// CPU time of the worker at its last output.
@@ -83,7 +83,7 @@ pub fn search(options: &Search) -> io::Result<Found> {
         }
     }
     for worker in &mut workers {
-        // The call fails if the worker has already ended.
+        // Killing a worker fails if the worker has already ended.
         let _ = worker.child.kill();
         worker.child.wait()?;
     }

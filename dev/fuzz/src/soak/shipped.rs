@@ -10,7 +10,7 @@ use std::{fs, io};
 
 /// Budget of time and packet-hops for a shortened scenario.
 const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
-/// Divisors of a scenario's duration, tried until a part fits into the budget.
+/// Divisors of a scenario's duration, tried until the shortened scenario fits into the budget.
 const PARTS: [u64; 3] = [50, 500, 5_000];
 
 /// Checks the scenarios of a folder until the time runs out.

@@ -25,13 +25,13 @@ pub(super) struct Network {
     pub(super) smallest: u32,
     /// Largest packet on the wire (bytes).
     pub(super) largest: u32,
-    /// Size of a memory cell (bytes). 1: no cells.
+    /// Size of a memory cell (bytes). The size 1 means a memory without cells.
     pub(super) cell: u32,
     /// Bytes of a frame that the buffer does not charge.
     pub(super) uncharged: u32,
     /// Whether pauses expire after the smallest sufficient number of quanta.
     pub(super) quanta: bool,
-    /// Interval at which the switch updates its thresholds. `None`: the thresholds are always
+    /// Interval at which the switch updates its thresholds. `None` if the thresholds are always
     /// current.
     pub(super) refresh: Option<Time>,
     /// Name of the buffer policy.
@@ -117,8 +117,8 @@ impl Network {
         self.hysteresis.min(self.threshold) * u64::from(self.largest)
     }
 
-    /// Cables and switches of the network as a scenario without traffic.
-    /// Headroom and buffers are still provisional.
+    /// Cables and switches of the network as a scenario without traffic. The headroom and the
+    /// buffers of this scenario are provisional.
     fn base(&self) -> Result<Scenario, Failure> {
         let lossless: Vec<_> = (0..self.priorities).map(|priority| priority.to_string()).collect();
         let (switches, chain) = match self.through_switch {
@@ -167,8 +167,8 @@ impl Network {
     pub(super) fn scenario(&self, less: u64, packets: &[FlowSpec]) -> Result<Scenario, Failure> {
         let mut scenario = self.base()?;
         for spec in &mut scenario.switches {
-            // The scenario may have any number of bytes, because the model first checks only
-            // whether headroom is set.
+            // The scenario may have any number of bytes of headroom, because the model first checks
+            // only whether headroom is set.
             if let Some(pfc) = spec.pfc.as_mut().filter(|_| self.quanta) {
                 pfc.quanta = Some(u16::MAX);
             }

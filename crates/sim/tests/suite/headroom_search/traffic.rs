@@ -25,8 +25,8 @@ fn packet(start: Time, (src, dst): (u32, u32), wire: u32, priority: u8) -> FlowS
     }
 }
 
-/// Noise: packets of random sizes in random order, with gaps, in both directions.
-/// Some packets are lossy.
+/// Noise: packets of random sizes in random order, with gaps, in both directions. Some packets of
+/// the noise have a lossy priority.
 pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpec> {
     let cable = network.cable();
     let (worst, priorities) = (cable.packets.worst(), network.priorities);
