@@ -43,11 +43,12 @@ pub enum Caveat {
     },
     /// A schedule was not complete when a run ended.
     UnfinishedSchedule {
-        /// Name of the schedule for sentences, from its workload.
+        /// Name of the schedule in sentences, derived from its workload.
         schedule: String,
         /// Number of the schedule's nodes that were in progress when the runs ended, over all runs.
         unfinished: u64,
-        /// The node in progress that waited longest, in the first affected run.
+        /// The schedule node in progress that waited longest, in the first run with an incomplete
+        /// schedule.
         first: StuckNode,
         /// The drain time of the scenario (ns).
         drain_ns: u64,
@@ -65,18 +66,18 @@ pub enum Caveat {
     },
     /// The comparison has only one seed, so no interval can be computed.
     SingleSeed,
-    /// A policy lacks seeds that other policies have, so fewer pairs are compared.
+    /// A policy lacks seeds that other policies have, so fewer pairs of runs are compared.
     UnevenSeeds {
         /// Label of the policy that lacks seeds.
         policy: String,
         /// Seeds that other policies have and this policy lacks.
         missing: Vec<u64>,
     },
-    /// The folder lacks planned runs, or has incomplete ones.
+    /// The folder of results lacks planned runs, or has incomplete runs.
     MissingRuns {
         /// Names of the missing runs' folders.
         missing: Vec<String>,
-        /// Number of planned runs of the folder.
+        /// Number of runs that are planned for the folder of results.
         planned: usize,
     },
     /// Statistics exclude flows and queries of the warm-up; all other numbers cover the whole run.
@@ -95,8 +96,8 @@ pub enum Caveat {
     TooFewSamples {
         /// The lowest percentile with too few samples.
         percentile: Percentile,
-        /// Names of the affected groups in reports, each with the number of samples in
-        /// the smallest run.
+        /// Names of the groups of flows or queries with too few samples, each with the number of
+        /// samples in the smallest run.
         groups: Vec<(String, u64)>,
     },
     /// A run has too few queries for reliable statistics.
@@ -378,7 +379,7 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .collect()
 }
 
-/// Returns the caveat of lost lossless packets, which alone have headroom.
+/// Returns the caveat of lost lossless packets. Only lossless packets have headroom.
 fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
     let lost = |run: &crate::RunSummary| run.pauses.as_ref().map_or(0, |pauses| pauses.lost_lossless_packets);
     let concerned: Vec<_> = runs.iter().filter(|(_, run)| lost(run) > 0).collect();
@@ -456,7 +457,8 @@ fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 }
 
 fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    // In each group, the smallest run decides; groups have the order of the first run.
+    // The number of samples of a group is that of the smallest run. Groups have the order of their
+    // first appearance in the runs.
     let mut groups: Vec<(String, u64)> = Vec::new();
     let mut queries: Vec<(String, u64)> = Vec::new();
     let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list

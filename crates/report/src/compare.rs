@@ -128,8 +128,8 @@ fn nearest_pause(runs: &[(&str, &RunSummary)]) -> Option<QueueNearPause> {
     all?.into_iter().max_by(|a, b| share(a).total_cmp(&share(b))).cloned()
 }
 
-/// Computes the relative change of `values` against `baseline`, over the seeds with a value in both
-/// lists.
+/// Computes the relative change of `values` against `baseline`, over the seeds for which both have
+/// a value.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Change> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     Change::from_pairs(&pairs)

@@ -112,8 +112,8 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // The file is checked only without a given order, because a caller with an order
-            // writes the file again.
+            // The order comes from `comparison.json` if the caller gives none, so only then the
+            // file is checked. A caller with an order writes `comparison.json` again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
@@ -229,7 +229,8 @@ impl Report {
         text
     }
 
-    /// Findings about the critical path of schedules: the first run of each of the first policies.
+    /// Findings about the critical paths of schedules, from the first run of each of the first
+    /// three policies.
     pub(crate) fn schedule_findings(&self) -> Vec<Sentence> {
         const POLICIES: usize = 3;
         let several = self.comparison.policies.len() > 1;
@@ -366,7 +367,7 @@ mod tests {
             .expect("writable");
         assert_eq!(order(), Ok(vec!["dt".to_owned(), "abm".to_owned()]));
         fs::remove_file(&path).expect("removable");
-        // A folder in place of the file cannot be read, like a file on a failing disk.
+        // A folder named `comparison.json` cannot be read, like a file on a failing disk.
         fs::create_dir(&path).expect("writable");
         assert!(order().is_err_and(|why| why.contains("comparison.json")), "{:?}", order());
     }

@@ -152,7 +152,8 @@ impl Metric {
         found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
     }
 
-    /// Returns every id of the table; classes, switches and other parts are replaced by `name`.
+    /// Returns every metric id of the table; `name` replaces classes, switches and other varying
+    /// parts.
     #[must_use]
     pub fn ids_with(name: &str) -> Vec<String> {
         let ids = table::scopes().into_iter().flat_map(|(scope, _, kinds)| {
@@ -198,7 +199,7 @@ impl Metric {
         fill(text, &self.parts)
     }
 
-    /// Label of a metric in tables, with `{}` for parts.
+    /// Label of a metric in tables, with `{}` for a varying text, such as a class.
     fn label_of(kind: &MetricKind) -> String {
         match (kind.label, kind.statistic) {
             (Some(label), _) => label.to_owned(),

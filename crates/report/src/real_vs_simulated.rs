@@ -32,7 +32,8 @@ struct Pair<'a> {
     row: &'a MetricComparison,
     real: f64,
     simulated: f64,
-    /// Change from the simulator to the real switch; `None` if the simulator's value is zero.
+    /// Change of the metric from the simulator to the real switch; `None` if the simulator's value
+    /// is zero.
     change: Option<Change>,
 }
 
@@ -53,7 +54,8 @@ impl Pair<'_> {
         }
     }
 
-    /// Size of the difference; a sentence names the largest difference first.
+    /// Size of the difference between real and simulated run. A sentence names the largest
+    /// difference first.
     fn size(&self) -> f64 {
         self.change.map_or(f64::INFINITY, |change| change.mean.abs())
     }

@@ -242,7 +242,8 @@ pub fn student_t_975(degrees: u64) -> f64 {
 /// The function uses the finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and
 /// 26.7.4). The sums are exact up to rounding of about 1e-15, far below any significance level.
 ///
-/// # Panics If there are zero degrees of freedom.
+/// # Panics
+/// If there are zero degrees of freedom.
 #[must_use]
 pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     assert!(degrees > 0, "a deviation needs two values");
@@ -309,8 +310,8 @@ pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
 
 /// Corrects the p-values of many tests for the number of tests, by Holm's method. (S. Holm, A
 /// simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6,
-/// 1979.) Suppose that all tests with a chance of at most 5 % are accepted. Then the chance that
-/// *any* of them is wrong is at most 5 %, for any dependence between the tests.
+/// 1979.) If all tests with a corrected p-value of at most 5 % are accepted, the chance of *any*
+/// false acceptance is at most 5 %. This limit holds for any dependence between the tests.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));

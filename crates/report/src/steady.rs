@@ -124,8 +124,8 @@ pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     text
 }
 
-/// Analyses a run's classes of flows with congestion control, and its classes of queries. Answers
-/// of queries count with their queries.
+/// Analyses a run's classes of flows with congestion control, and its classes of queries. A flow
+/// that answers a query counts with the query.
 pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     let mut series: BTreeMap<(u16, bool), Vec<(u64, f64)>> = BTreeMap::new();
     run.result.visit(|row: FlowRow| {
@@ -178,8 +178,8 @@ fn warm_up(values: &[f64]) -> Option<usize> {
     if batches.len() < BATCHES_MIN {
         return None;
     }
-    // The sums run from each batch to the end. Each term is the difference from the mean of all
-    // batches, to avoid small differences of large squares.
+    // `sum` and `squares` cover the values from one batch to the last batch. Each term is the
+    // batch's difference from the mean of all batches, to avoid small differences of large squares.
     let about = mean(&batches);
     let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
     for (at, batch) in batches.iter().enumerate().rev() {
@@ -191,7 +191,7 @@ fn warm_up(values: &[f64]) -> Option<usize> {
             continue;
         }
         let error = (squares - sum * sum / left).max(0.0) / (left * left);
-        // If errors are equal, the error with fewer omitted batches counts.
+        // If standard errors are equal, MSER-5 takes the one with fewer omitted batches.
         if error <= best.0 {
             best = (error, at);
         }

@@ -73,7 +73,7 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GroupKey {
-    /// The group contains all flows.
+    /// The group contains all flows of the run.
     All,
     /// The group has flows below a size that belong to no query.
     Short {
@@ -107,7 +107,7 @@ impl GroupKey {
 /// Statistics of a group of flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowGroup {
-    /// Key of the group of flows.
+    /// Key that identifies the group of flows.
     pub group: GroupKey,
     /// Number of flows in the group.
     pub flows: u64,

@@ -79,7 +79,7 @@ fn binned_slowdowns(report: &Report) -> Vec<Vec<Vec<f64>>> {
     report.comparison.policies.iter().map(of_policy).collect()
 }
 
-/// Draws one percentile over the bins in `used` (not empty).
+/// Draws one percentile of the slowdown over the flow-size bins in `used`, which are not empty.
 fn percentile_by_size(
     drawn: &[Drawn<'_>],
     bins: &[Vec<Vec<f64>>],

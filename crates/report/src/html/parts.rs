@@ -7,7 +7,7 @@ use crate::ranking::Ranking;
 use crate::svg::{self, Mark};
 use maud::{Markup, html};
 
-/// Content of a section below its heading, with the numbers that its width depends on.
+/// Content of a section below its heading, and the numbers that determine the section's width.
 pub(super) struct Body {
     pub(super) markup: Markup,
     /// Number of charts in the section.

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Number of columns along the time axis: about one per unit of the drawing.
 const COLUMNS: usize = 320;
 
-/// Draws small multiples, one per policy; `None` if no switch was sampled.
+/// Draws one small chart per policy; `None` if no switch was sampled.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     // Charts show the first seed of every policy: with common random numbers these runs have
     // identical arrivals.
@@ -78,7 +78,7 @@ fn legend(timelines: &[(&str, Timeline)]) -> Vec<(&'static str, Mark, String)> {
 /// A queue of a switch, as (port, priority).
 type Queue = (u16, u8);
 
-/// Sampling times of a run, and the greatest length of every queue with rows, by sampled switch.
+/// Sampling times of a run, and the greatest sampled length of every queue, by switch.
 struct Extent {
     from_ns: u64,
     end_ns: u64,
@@ -396,7 +396,8 @@ mod tests {
         steps.set(5, Some(0));
         steps.set(COLUMNS - 1, Some(0));
         let end = COLUMNS as f64;
-        // The value fell somewhere in column 5: the column still shows the old value.
+        // The value of the step function fell within column 5, so the column shows the larger
+        // value.
         let wanted = [(0.0, 100.0, true), (6.0, 100.0, false), (6.0, 0.0, false), (end, 0.0, false)];
         assert_eq!(corners(&steps), wanted);
     }
