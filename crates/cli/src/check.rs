@@ -212,7 +212,7 @@ fn lossless(spec: &SwitchSpec) -> String {
     })
 }
 
-/// Text about the features of real hardware that this switch has.
+/// Formats a text about the features of real hardware that a switch of the scenario has.
 fn hardware(spec: &HardwareSpec) -> String {
     let HardwareSpec { slices, cut_through_bytes, device_queue, switch } = spec;
     let accounting = switch.accounting;

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
-    // A single run is always executed again, because users repeat the command to see the run.
+    // A single run is always executed again, because a user who repeats `run` wants to see the run.
     let finished = if single { 0 } else { resume(&mut plan, &args.execution) };
     let hidden = take_hidden(args.with_earlier, &mut plan);
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
@@ -69,7 +69,7 @@ pub(crate) fn take_hidden(with_earlier: bool, plan: &mut Plan) -> Vec<PathBuf> {
 
 /// Removes finished runs from the plan, and returns the number of removed runs.
 pub(crate) fn resume(plan: &mut Plan, how: &ExecutionArgs) -> usize {
-    // Only a run checks invariants, so with `--verify` no finished run is reused.
+    // Only a new run checks invariants, so with `--verify` the command reuses no finished run.
     let finished = if how.verify { 0 } else { plan.resume() };
     if finished > 0 {
         inform(&format!("{} there already", count_with_verb(finished)));
@@ -122,7 +122,7 @@ fn compare_until(
     unreachable!("the last look ends it")
 }
 
-/// Describes the changes against the baseline after a look at the seeds: "20 seeds:
+/// Describes the changes against the baseline at an interim check of the seeds: "20 seeds:
 /// queries.qct_mean_ms: abm -48.1 % ± 12.0".
 fn in_words(look: &Look) -> String {
     let change = |(policy, change): &(String, Change)| format!("{policy} {}", change.in_words());
@@ -130,7 +130,7 @@ fn in_words(look: &Look) -> String {
     format!("{} seeds: {} against the baseline: {}", look.seeds, look.metric, changes.join(", "))
 }
 
-/// Note for readers of the report: the number of seeds, and the rule that chose the number.
+/// Note for readers of the report: the number of seeds, and the rule that stopped adding seeds.
 fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     let looks: Vec<String> = stopping.looks().iter().map(u32::to_string).collect();
     let wanted = 100.0 * stopping.half_width;

@@ -60,8 +60,8 @@ pub(crate) fn unknown(name: &str, metrics: &[NamedMetric], folder: &Path) -> mie
     miette!(help = help, "there is no metric \"{name}\"")
 }
 
-/// The name nearest to a misspelt one, by the last part first: "qct" is the beginning of
-/// "class.incast.qct_mean_ms".
+/// Returns the metric whose name is nearest to a misspelt name. The function first compares the
+/// last parts of names: "qct" is the beginning of "qct_mean_ms" in "class.incast.qct_mean_ms".
 fn nearest(name: &str, metrics: &[NamedMetric]) -> Option<String> {
     let last = |id: &str| id.rsplit('.').next().unwrap_or_default().to_owned();
     let begins = metrics.iter().find(|metric| !name.is_empty() && last(&metric.id).starts_with(name));

@@ -233,13 +233,13 @@ struct ParityFile {
     marked: usize,
     dropped: usize,
     evicted: usize,
-    /// Number of answers that differ between switch and simulator.
+    /// Number of decisions about packets that differ between switch and simulator.
     differences: usize,
-    /// The first answers that differ between switch and simulator.
+    /// The first decisions that differ between switch and simulator.
     first: Vec<DifferenceRecord>,
 }
 
-/// An answer that differs between switch and simulator.
+/// A decision about a packet that differs between switch and simulator.
 #[derive(Serialize, JsonSchema)]
 struct DifferenceRecord {
     /// Number of the packet in the record, from 0. null: the difference concerns no single packet.

@@ -77,7 +77,7 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
     }
 }
 
-/// The runs: the name of the folder and the scenario of each run.
+/// Returns the folder name and the scenario of each planned run.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let own = policy_in_file(args)?;
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
@@ -153,7 +153,7 @@ mod real {
         miette!("{error}")
     }
 
-    /// Continues inside the sandbox, which then receives the requests to end.
+    /// Continues the program inside the sandbox, where it listens for signals that request its end.
     /// Outside the sandbox, this function returns only on failure.
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");

@@ -63,7 +63,7 @@ fn a_mistyped_key_of_a_sweep_is_shown_before_anything_is_written() {
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("sweep_mistyped_key", desk.terminal(&args));
     });
-    // A second key, which is valid, makes no difference, and an earlier sweep stays unchanged.
+    // A misspelt key is also refused beside a second, valid key. An earlier sweep stays unchanged.
     desk.succeed(&["sweep", "tiny.toml", "--vary", "switch.buffer=50 KB", "--out", "grid"]);
     let before = desk.files("grid");
     let output = desk.output(&[

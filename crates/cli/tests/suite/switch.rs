@@ -123,7 +123,7 @@ fn ports_with_an_address_filter_forward_for_the_hosts_behind_them() {
     });
     let before = bench.counter("h1", "Icmp", "InDestUnreachs");
     bench.send(4);
-    // Each datagram is answered, because no process listens on its port.
+    // Host h2 answers each datagram with an ICMP error, because no process listens on the UDP port.
     bench.until("4 of 4 answers", || bench.counter("h1", "Icmp", "InDestUnreachs") == before + 4);
     bench.signal("KILL");
     bench.wait();
@@ -234,11 +234,11 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     let late = |args: &str| {
         let mut bench = Bench::start(ETHS, "", args);
         bench.send(5);
-        // The answers show that each host knows the address of the other host.
+        // Five datagrams have reached h2, so each host knows the address of the other host.
         bench.until("the first have passed", || bench.counter("h2", "Udp", "NoPorts") == 5);
         bench.signal("STOP");
         bench.send(5);
-        // The pause is far longer than the delay of the switch.
+        // The switch is stopped for far longer than it usually delays a packet.
         std::thread::sleep(std::time::Duration::from_millis(100));
         bench.signal("CONT");
         bench.until("all has passed", || bench.counter("h2", "Udp", "NoPorts") == 10);

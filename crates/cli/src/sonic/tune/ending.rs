@@ -17,8 +17,9 @@ pub(super) struct Ending {
 impl Ending {
     /// Starts to listen for signals.
     ///
-    /// # Errors If a signal cannot be caught. The caller must then change no value, because the
-    /// signal would end the daemon before it restores the value.
+    /// # Errors
+    /// If a signal cannot be caught. The caller must then change no value, because the signal would
+    /// end the daemon before it restores the value.
     pub(super) fn listen() -> io::Result<Self> {
         let ending = Self { asked: Arc::default(), pressed: Arc::default() };
         ending.register()?;
