@@ -28,8 +28,9 @@ impl Claim {
     /// equal commands would each begin some of the runs. Each command would fail at a run of the
     /// other command.
     ///
-    /// # Errors [`ResultsError::Busy`], at once and without any change, if the folder is claimed.
-    /// Other errors if the folder cannot be created or written.
+    /// # Errors
+    /// [`ResultsError::Busy`], at once and without any change, if the folder is claimed. Other
+    /// errors if the folder cannot be created or written.
     pub fn folder(out: &Path) -> Result<Self, ResultsError> {
         let mut made = Vec::new();
         loop {
@@ -107,8 +108,8 @@ impl Drop for Claim {
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {
-            // Remove folders that this claim created and that stayed empty.
-            // Stop at the first other folder.
+            // Remove folders that this claim created and that are empty. Stop at the first folder
+            // that the system refuses to remove.
             if fs::remove_dir(made).is_err() {
                 break;
             }

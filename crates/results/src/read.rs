@@ -111,7 +111,8 @@ impl RunResult {
         }
         for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
             match files.iter().find(|file| file.name == name) {
-                // The first loop has already compared this file with an equal checksum.
+                // The checksums in both files are equal, and the first loop has compared the file
+                // with one.
                 Some(file) if file.sha256 == sum => {}
                 Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
                 None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),

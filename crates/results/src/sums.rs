@@ -28,8 +28,9 @@ impl Sums {
 
     /// Reads the checksums of `folder`; `None` if the folder has no checksum file.
     ///
-    /// # Errors If the checksum file exists but has changed since a command wrote the file. A
-    /// changed checksum file never counts as a file of an older format.
+    /// # Errors
+    /// If the checksum file exists but has changed since a command wrote the file. A changed
+    /// checksum file never counts as a file of an older format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(SUMS_FILE);
         let damaged = || ResultsError::Damaged {
@@ -124,7 +125,8 @@ pub fn write_sealed<C: AsRef<[u8]>>(
     runs: Option<&[String]>,
 ) -> Result<(), ResultsError> {
     fs::create_dir_all(folder).map_err(ResultsError::io("create", folder))?;
-    // Replace damaged checksums. Their files are rewritten now, or later reported as unchecked.
+    // Replace damaged checksums. Files with damaged checksums are rewritten now, or reported as
+    // unchecked later.
     let mut sums = match Sums::read(folder) {
         Err(ResultsError::Damaged { .. }) => Sums::default(),
         sums => sums?.unwrap_or_default(),

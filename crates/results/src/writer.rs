@@ -53,8 +53,9 @@ impl RunWriter {
     /// result of a run. The complete new run replaces the earlier result. Writes the resolved
     /// scenario and its inputs first.
     ///
-    /// # Errors If `dir` contains other files, another process is writing to `dir`, two names are
-    /// equal, or writing fails.
+    /// # Errors
+    /// If `dir` contains other files, another process is writing to `dir`, two names are equal, or
+    /// writing fails.
     pub fn create(dir: &Path, head: RunHeader) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -78,8 +79,8 @@ impl RunWriter {
     /// If writing fails, or other files have appeared in the target during the run.
     ///
     /// # Panics
-    /// If `totals` has other classes, switches or hosts than the head,
-    /// since rows would be labelled wrongly.
+    /// If `totals` has other classes, switches or hosts than the header of the run, since rows
+    /// would be labelled wrongly.
     pub fn finish(
         self,
         totals: &RunTotals,
@@ -142,8 +143,9 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
 /// Stores the files of a run from another machine in the folder `dir`. Like [`RunWriter::finish`],
 /// the function stores all files or none, and replaces only an earlier run.
 ///
-/// # Errors If the files do not belong to a finished run, `dir` contains other files, another
-/// process is writing to `dir`, or writing fails.
+/// # Errors
+/// If the files do not belong to a finished run, `dir` contains other files, another process is
+/// writing to `dir`, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {
