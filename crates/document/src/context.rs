@@ -51,7 +51,7 @@ pub struct Context {
     found: RefCell<Found>,
 }
 
-/// Maximum number of errors that are kept, and of warnings. Further problems are only counted.
+/// Maximum number of stored errors, and of stored warnings. Further problems are only counted.
 const MOST_KEPT: usize = 200;
 
 /// Problems of a document that have been found so far, and their numbers.
@@ -74,7 +74,7 @@ pub struct Mark {
     errors: usize,
 }
 
-/// A problem of a document without its key and place.
+/// A problem of a document without the key and the place of the problem.
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {

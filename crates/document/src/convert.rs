@@ -8,7 +8,7 @@ use crate::tree::{Item, Value};
 use bufferlab_params::Choice;
 use bufferlab_units::is_hidden;
 
-/// Creates the complaint that `item` does not have the kind that `spec` expects.
+/// Creates the complaint that the kind of `item` differs from the kind that `spec` expects.
 pub fn wrong_kind(item: &Item, spec: &Expected<'_>) -> Complaint {
     let found = item.value.kind_in_words();
     Complaint::new(format!("expected {}, found {found}", spec.kind.expected()), format!("this is {found}"))

@@ -528,7 +528,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads keys of another document that this document sets, in the order of this document.
+    /// Reads the table `key`, whose entries set keys of another document: an experiment sets
+    /// scenario keys. The settings are in the order of the table.
     pub fn settings(&mut self, key: &'static str) -> Vec<Setting> {
         let entries = self.entries(key).iter();
         let setting = |entry: &Entry| {
