@@ -163,7 +163,8 @@ pub(crate) struct Gatherer {
     start: u64,
     width: u64,
     pub(crate) buckets: Vec<(u64, Bucket)>,
-    /// For every queue, the last bucket with its events, and the event's index in this bucket.
+    /// For every queue: the number of the last bucket with events of the queue, and the index of
+    /// the queue's entry in this bucket.
     met: Vec<(u64, u32)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,
