@@ -1,7 +1,8 @@
 //! The scenario format as data: every table, key, kind, default and explanation, in one place.
 //!
 //! The reader accepts only the keys of these tables. The JSON Schema and the reference in
-//! `docs/reference/scenarios.md` are generated from the tables, so the three cannot drift apart.
+//! `docs/reference/scenarios.md` are generated from the tables, so they always agree with the
+//! reader.
 
 mod catalogs;
 mod declare;

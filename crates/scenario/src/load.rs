@@ -72,7 +72,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 /// content of the file.
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
@@ -100,7 +100,7 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
 /// keys, the error shows the other document.
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
@@ -121,7 +121,7 @@ pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError>
 /// Loads a scenario from its text, as if it were the content of `path` (which need not exist).
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
     load_changed(path, Some(text), &Changes { overrides, ..Changes::default() })
 }
@@ -130,7 +130,7 @@ pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Res
 /// these keys, the error shows the other document.
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_text_with(path: &Path, text: &str, settings: &[Setting]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let root = read_chain(&mut context, path, text.to_owned());

@@ -134,7 +134,7 @@ pub struct RdmaSpec {
     /// Whether a message is complete when its last ACK reaches the sender, not when its last byte
     /// reaches the receiver.
     pub ends_at_sender: bool,
-    /// Number of bytes per segment, beside the payload, in the slowdown's ideal.
+    /// Header bytes per segment in the ideal completion time, by which the slowdown is computed.
     pub ideal_header_bytes: u32,
 }
 

@@ -86,7 +86,7 @@ pub(super) fn computed(
     policy
 }
 
-/// Formats a size with all its bytes, because the missing part may be small.
+/// Formats a size with all its bytes, because the missing headroom may be a small part of the size.
 fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }

@@ -17,7 +17,7 @@ pub(crate) struct PfcChoice {
     origin: Origin,
 }
 
-/// Reads the table of a switch. `Some(None)` means that the table is absent or switched off, so
+/// Reads the table `[switch.pfc]`. `Some(None)` means that the table is absent or switched off, so
 /// that every priority is lossy.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn read(
 }
 
 impl PfcChoice {
-    /// Returns the specification from the file, and its place.
+    /// Returns the flow control as specified in the file, and its place.
     pub(super) fn written(&self) -> (&PfcSpec, Origin) {
         (&self.spec, self.origin)
     }
@@ -65,8 +65,7 @@ impl PfcChoice {
         self.spec.masks_by_port(ports)
     }
 
-    /// Returns the specification for a switch with this number of ports; the context
-    /// records a misfit.
+    /// Returns the flow control for a switch with `ports` ports; the context records a misfit.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
         if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
             let complaint = Complaint::new(

@@ -59,7 +59,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     Some(Priorities { data, thresholds_bytes, control: control? })
 }
 
-/// Reads the thresholds; the list is empty if the file has none.
+/// Reads the key `pias_thresholds`; the list is empty if the file lacks the key.
 fn thresholds(reader: &mut Reader<'_>) -> Option<Vec<u64>> {
     let thresholds = reader.read("pias_thresholds", |item, wanted| {
         let sizes = convert::elements(item, wanted)?.iter();

@@ -5,8 +5,8 @@ use crate::model::{InitialWindow, NicQueueing, TransportSpec};
 use crate::quantity::format_size;
 use bufferlab_workload::FlowSpec;
 
-/// Number of packets that one flow makes at once, above which the reader warns. Some million
-/// packets take hundreds of megabytes. At 4,194,304 packets the run ends.
+/// Number of packets in a flow's window above which the reader warns. Some million packets take
+/// hundreds of megabytes. With 4,194,304 packets in a network card, the run ends with an error.
 const PACKETS_MANY: u64 = 1_000_000;
 
 /// Warns of cards that store packets: a flow makes all packets of its window at once.

@@ -186,7 +186,8 @@ impl Trial {
                 true
             }
             Admission::Refused(refusal) => {
-                // A drop by the rule itself shows that queues reach its thresholds.
+                // A drop by the marking rule itself shows that queues reach the thresholds of the
+                // rule.
                 self.marks |= refusal.reason == DropReason::Early;
                 false
             }
@@ -214,8 +215,8 @@ impl Trial {
         None
     }
 
-    /// Sends packets from the full queues and refills the queues, as long as the rule may still
-    /// mark a packet. Returns whether the rule marked one.
+    /// Sends packets from the full queues and refills the queues, as long as the marking rule may
+    /// still mark a packet. Returns whether the rule marked a packet.
     fn any_marked_of(&mut self, ports: &[u16]) -> bool {
         let gap = self.rate.serialization(u64::from(self.size));
         for _ in 0..PASSING.div_ceil(ports.len()) {
