@@ -1,7 +1,7 @@
 //! Compares generated documents with the texts that tests compute.
 //!
 //! A test that finds a stale document fails and stores the fresh text in `target/pages`.
-//! Only `cargo xtask generate` writes documents: it runs the tests of a part and applies the
+//! Only `cargo xtask generate` writes documents: it runs the tests of a crate and applies the
 //! stored texts. A document is a whole file, or a block between two lines of a page.
 
 use std::fmt::Display;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct Pending {
     /// Path of the page, relative to the root of the repository.
     pub path: String,
-    /// The lines before and after the block; `None` if the text is the whole file.
+    /// The lines before and after the block; `None` if the document is a whole file.
     pub markers: Option<(String, String)>,
     /// The fresh text. For a block, this is all text between the markers.
     pub text: String,
