@@ -29,8 +29,8 @@ pub enum Caveat {
         /// Policies of the runs with lost lossless packets.
         policies: Vec<String>,
     },
-    /// The end of the run cut off some flows. Unfinished flows are slow, and no percentile includes
-    /// them.
+    /// The end of the run cut off some flows. Unfinished flows are slow, and percentiles exclude
+    /// unfinished flows.
     UnfinishedFlows {
         /// Number of unfinished flows in all runs.
         unfinished: u64,
@@ -61,7 +61,7 @@ pub enum Caveat {
         policies: Vec<String>,
         /// Number of runs with a deadlock.
         runs: u64,
-        /// The deadlock of the first run that has one.
+        /// The deadlock of the first run with a deadlock.
         first: Deadlock,
     },
     /// The comparison has only one seed, so no interval can be computed.
@@ -89,7 +89,7 @@ pub enum Caveat {
     MixedRuns {
         /// The property in which the runs differ: `version`, `profile`, `scenario`, …
         what: &'static str,
-        /// Values of the property in the compared runs.
+        /// Values that the differing property has in the compared runs.
         values: Vec<String>,
     },
     /// A percentile, and every higher percentile, has fewer than ten samples above its value.
@@ -338,8 +338,8 @@ fn mentions(sentence: &str, name: &str) -> bool {
     })
 }
 
-/// Lists names of runs, such as `dt; abm, seed 2`. A label without a seed stands for the runs of
-/// all seeds of this label.
+/// Lists names of runs, such as `dt; abm, seed 2`. A label without a seed stands for all runs with
+/// the label, whatever their seed.
 fn names(sayers: &[(&str, u64)], runs: &[(&str, &crate::RunSummary)]) -> String {
     let mut labels: Vec<&str> = sayers.iter().map(|(label, _)| *label).collect();
     labels.dedup();

@@ -121,7 +121,7 @@ impl Comparison {
 }
 
 /// Returns the queue that was nearest to a pause in any of `runs`; `None` if one of the runs
-/// recorded no such queue.
+/// recorded no queue near a pause.
 fn nearest_pause(runs: &[(&str, &RunSummary)]) -> Option<QueueNearPause> {
     let all: Option<Vec<_>> = runs.iter().map(|(_, run)| run.nearest_pause.as_ref()).collect();
     let share = |queue: &QueueNearPause| queue.held_bytes as f64 / queue.threshold_bytes.max(1) as f64;

@@ -16,7 +16,7 @@ pub struct CriticalPath {
     pub schedule: u32,
     /// Number of the schedule's execution, from 0.
     pub iteration: u32,
-    /// Nodes of the path, the first one first.
+    /// Nodes of the critical path, from the first to the last node.
     pub steps: Vec<CriticalStep>,
     /// Whether the packets of the path were recorded. If not, queues and losses are unknown.
     pub has_packets: bool,

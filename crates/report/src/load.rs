@@ -85,7 +85,7 @@ impl Report {
 
     /// Reads runs like `Self::load`, without flows and queries that started before `from_ns`, in a
     /// still empty network. All other numbers (buffers, links, losses) cover the whole run, and a
-    /// caveat states this.
+    /// caveat mentions the difference.
     ///
     /// # Errors
     /// If the folder has no run, a run cannot be read, or runs of different content
@@ -247,7 +247,7 @@ impl Report {
     }
 
     /// Lists facts about the runs as names and values: seeds, profile, duration, network, version.
-    /// Pages that combine several reports show these facts.
+    /// Pages that combine several reports show the facts of each report.
     #[must_use]
     pub fn facts(&self) -> Vec<(String, String)> {
         crate::html::facts(self)

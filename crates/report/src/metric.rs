@@ -126,8 +126,8 @@ const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// Returns the metric with this id; `None` if the table has no such id. The metric's heading
-    /// lacks properties of a run, such as the size limit of short flows.
+    /// Returns the metric with this id; `None` if no metric has the id. The metric's heading lacks
+    /// properties of a run, such as the size limit of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);

@@ -104,8 +104,8 @@ fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
 pub struct Deadlock {
     /// Lossless priority on which the deadlock occurred.
     pub priority: u8,
-    /// Names of the switches in the direction of the traffic. Each switch is paused by the next
-    /// switch, and the last by the first.
+    /// Names of the switches in the direction of the traffic. The next switch of the list pauses
+    /// each switch, and the first switch pauses the last switch.
     pub members: Vec<String>,
     /// Start of the deadlock in simulated time (ns).
     pub since_ns: u64,

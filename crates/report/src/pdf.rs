@@ -134,7 +134,7 @@ impl Page {
     }
 
     /// Formats the PDF file: catalogue, list of pages, the page, its content, the title, and the
-    /// byte offsets of these objects.
+    /// byte offsets of all parts.
     fn file(&self, (width, height): (f32, f32), title: &str) -> Vec<u8> {
         let states: String = self
             .states

@@ -10,11 +10,11 @@ use bufferlab_results::REAL_PACKETS;
 
 /// Maximum number of differences between real and simulated runs in a sentence.
 const NAMED: usize = 4;
-/// With one pair of runs, differences above this fraction are reported.
+/// With one pair of runs, a relative difference above this fraction is reported.
 const ALIKE: f64 = 0.05;
 
-/// Returns pairs of labels: a label of runs with real packets, and the label of simulated runs of
-/// this scenario with equal seeds.
+/// Returns pairs of labels: a label of runs with real packets, and the label of simulated runs.
+/// Both runs have one scenario and equal seeds.
 pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
     let is_real = |run: &Run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL_PACKETS);
     let is_same = |one: &Run, other: &Run| {

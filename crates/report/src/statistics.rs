@@ -285,9 +285,9 @@ pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
 /// Student's paired test of the logarithm of the ratio of the means, as in [`Change`]. If a mean is
 /// not positive, Student's test checks the difference of the means.
 ///
-/// Differences that are equal in all pairs have no deviation, and Student's test would call any of
-/// them certain. (Counts of few events can be equal.) Equal differences get the chance of the sign
-/// test, `2 / 2^n`. The result is `None` with fewer than two pairs.
+/// Differences that are equal in all pairs have no deviation, so Student's test would call any
+/// equal differences certain. (Counts of few events can be equal.) Equal differences get the chance
+/// of the sign test, `2 / 2^n`. The result is `None` with fewer than two pairs.
 pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len();
     if n < 2 {

@@ -240,7 +240,7 @@ mod tests {
     }
 
     /// A person computed this example: twenty batches of five equal values. The first two batches
-    /// are 0, and the other batches are 1 and 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
+    /// are 0, and the other batches are alternately 1 and 1.2. MSER(2) = 18 x 0.01 / 18^2.
     #[test]
     fn the_least_standard_error_decides() {
         let of_batch = |at: usize| match at {

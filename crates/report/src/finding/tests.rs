@@ -207,8 +207,8 @@ fn pauses_and_lossless_losses_are_always_told() {
     );
 }
 
-/// The page has twenty-four tests of pure noise. Without a correction for the number of tests,
-/// seven of ten such pages would report differences.
+/// A page has twenty-four tests of pure noise. Without a correction for the number of tests, seven
+/// of ten pages would report differences.
 #[test]
 fn pages_of_noise_claim_something_one_time_in_twenty() {
     const PAGES: usize = 400;

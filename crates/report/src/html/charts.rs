@@ -172,7 +172,7 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Body> {
 }
 
 /// Draws the slowdown distribution of the flows that `which` selects; `None` if no policy finished
-/// such a flow.
+/// any of these flows.
 fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> bool) -> Option<Chart> {
     let series = by_policy(report, |policy| {
         let runs = report.runs_of(policy);
@@ -304,8 +304,8 @@ fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<
 }
 
 /// Computes the empirical distribution of sorted samples, as steps: the curve rises only at
-/// samples. More than [`CURVE_POINTS`] samples are thinned at equal steps of the fraction. A step
-/// is then finer than the drawing.
+/// samples. More than [`CURVE_POINTS`] samples are thinned at equal steps of the fraction. The
+/// thinned steps are then finer than a pixel of the drawing.
 fn curve(sorted: &[f64]) -> Vec<Point> {
     let steps = sorted.len().min(CURVE_POINTS);
     let mut points: Vec<Point> = sorted.first().map(|least| Point::from((*least, 0.0))).into_iter().collect();

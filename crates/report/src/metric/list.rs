@@ -1,5 +1,5 @@
-//! Lists the metrics of a run. The subjects are in the order of reports, and each subject has the
-//! metrics of its lines in the table.
+//! Lists the metrics of a run. The subjects are in the order of reports. The table of metrics
+//! declares the metrics of each subject.
 
 use super::declare::MetricRow;
 use super::subject::{Subject, fill};
