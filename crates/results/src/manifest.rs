@@ -26,8 +26,8 @@ pub struct RunHeader {
     pub scenario_name: String,
     /// Description of the scenario.
     pub scenario_description: String,
-    /// Text of the resolved scenario as a scenario file. The run stores the text beside the tables,
-    /// and hashes it.
+    /// Text of the resolved scenario as a scenario file. The run stores the text and its hash
+    /// beside the tables.
     pub scenario_toml: String,
     /// Files that the resolved scenario refers to, by name.
     /// The files are stored beside the scenario, so that the folder can be run again.

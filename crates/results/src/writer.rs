@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 /// Number of rows of a table that the writer collects before encoding: one or two megabytes for the
 /// widest table.
 const BATCH_ROWS: usize = 8_192;
-/// Number of rows per row group of a table. An encoded group takes some megabytes of memory until
-/// it is written.
+/// Number of rows per row group of a table. An encoded row group takes some megabytes of memory
+/// until the writer stores the row group in the file.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// Number of rows per row group of the packet table. With small groups, a reader of a short period
-/// reads few rows outside this period.
+/// Number of rows per row group of the packet table. If row groups are small, a reader of a short
+/// period reads few rows outside the period.
 const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
