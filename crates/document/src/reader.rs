@@ -31,8 +31,8 @@ pub struct Reader<'a> {
     /// The resolved table, with a value for every key that was read.
     pub out: OutTable,
     asked: Vec<&'static str>,
-    /// Known keys for which the table probably has a misspelled key. The reader does not report
-    /// these keys as missing.
+    /// Known keys for which the table probably has a misspelled key. The reader does not report the
+    /// known keys as missing.
     misspelled: Vec<String>,
 }
 
