@@ -34,8 +34,8 @@ pub struct Execution {
     pub jobs: Option<NonZero<usize>>,
     /// Threads per run. The result tables do not depend on the number of threads, if the network
     /// can be divided ([`Simulation::needs_one_thread`]). `None` means the cores that no other run
-    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that
-    /// built them need one thread.
+    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. A run needs one thread if a
+    /// policy is bound to the thread that built the policy.
     pub threads: Option<NonZero<usize>>,
     /// Whether packet conservation and the ledger are checked after every event (slow),
     /// not only at the end.
@@ -209,8 +209,8 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
 /// `go_on` receives the progress and stops the run by returning `false`.
 ///
 /// # Errors
-/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`.
-/// The folder is then unchanged.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`. After an
+/// error, the folder is unchanged.
 pub fn execute_one(
     job: &Job,
     verify: bool,

@@ -127,7 +127,7 @@ impl SteppedRun {
     /// Sets a cable down or up: [`Simulation::set_cable`].
     ///
     /// # Errors
-    /// If there is no such cable.
+    /// If the network has no cable with this number.
     pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<(), RunError> {
         if self.simulation.set_cable(cable, up)? {
             self.note(&format!("cable {cable} {}", if up { "up" } else { "down" }));

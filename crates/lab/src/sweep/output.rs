@@ -20,7 +20,7 @@ pub(super) struct Notes {
     /// its text mentions the difference.
     pub facts: Vec<(String, String)>,
     /// Caveats of the sweep, each with the points that have the caveat. There is one entry per
-    /// kind, with the text of the first such point.
+    /// kind, with the text of the first point that has the caveat.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 
