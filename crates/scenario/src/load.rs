@@ -63,7 +63,7 @@ pub struct Changes<'a> {
 /// ms")`. A key names a list entry by number or name.
 ///
 /// # Errors
-/// All mistakes that one pass can find.
+/// Returns all mistakes that one pass over the scenario can find.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
     load_changed(path, None, &Changes { overrides, ..Changes::default() })
 }
@@ -96,8 +96,8 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
     Ok(loaded)
 }
 
-/// Loads a scenario file with keys that another document sets, in order. For a mistake in these
-/// keys, the error shows the other document.
+/// Loads a scenario file with keys that another document sets, in order. For a mistake in the keys
+/// of the other document, the error shows a place in the other document.
 ///
 /// # Errors
 /// Returns the errors of [`load`].
@@ -127,7 +127,7 @@ pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Res
 }
 
 /// Loads a scenario from its text with keys that another document sets, in order. For a mistake in
-/// these keys, the error shows the other document.
+/// the keys of the other document, the error shows a place in the other document.
 ///
 /// # Errors
 /// Returns the errors of [`load`].

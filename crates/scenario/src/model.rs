@@ -142,8 +142,8 @@ pub struct RdmaSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PersistentSpec {
     /// Largest number of connections from one host to another. If all connections are busy, a
-    /// message waits for the first free one. With `None` the number has no limit: a message opens
-    /// another connection.
+    /// message waits for the first free connection. `None` means no limit: if all connections are
+    /// busy, a message opens another connection.
     pub connections_per_pair: Option<u32>,
     /// Whether a connection that was idle for longer than its timeout starts again with the initial
     /// window (RFC 5681 section 4.1).

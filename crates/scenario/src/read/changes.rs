@@ -83,7 +83,7 @@ fn intervals(change: &mut Reader<'_>) -> Vec<(Time, Time)> {
 }
 
 /// Returns the cables whose ends match a pattern, in either order. If `number` is given, the
-/// function returns only the parallel cable with this number.
+/// function returns only the parallel cable with the number `number`.
 fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u32, bool)> {
     let chosen = topology.links.iter().zip(0_u32..).filter_map(|(link, index)| {
         let (a, b) = (topology.node_name(link.a), topology.node_name(link.b));

@@ -41,8 +41,8 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 /// Number of packets that a flow's first window allows.
 fn window(transport: &TransportSpec) -> u64 {
     match transport.initial_window {
-        // Flows of RDMA and paced flows fill no network card, because their packets are made when
-        // they are sent.
+        // Flows of RDMA and paced flows fill no network card, because the host makes their packets
+        // only when it sends the packets.
         _ if transport.rdma.is_some() || transport.pacing.is_some() => 0,
         InitialWindow::Whole => u64::MAX,
         InitialWindow::Segments(segments) => u64::from(segments),
