@@ -61,8 +61,8 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
-/// Removes the earlier runs that the report omits from the plan: all earlier runs, unless the user
-/// requests them with `--with-earlier`.
+/// Removes the earlier runs that the report omits from the plan: all earlier runs, unless the
+/// option `--with-earlier` adds them to the report.
 pub(crate) fn take_hidden(with_earlier: bool, plan: &mut Plan) -> Vec<PathBuf> {
     if with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
 }

@@ -85,7 +85,7 @@ pub fn main() -> ExitCode {
         Colour::Auto => {}
     }
     // Errors have colours on a capable terminal, unless NO_COLOR, CLICOLOR or TERM=dumb forbids
-    // colours. The output of `--help` follows this rule, too.
+    // colours. The variables also control the colours of `--help`.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     if bufferlab_scenario::has_custom_entries() {
         bufferlab_lab::set_custom_code(built());

@@ -103,8 +103,8 @@ pub(crate) struct VerifiedFolder {
     files: usize,
     /// Total size of the files with a checksum (bytes).
     bytes: u64,
-    /// Folders without checksums. In such folders, the command notices missing files, but no
-    /// changes.
+    /// Folders without checksums. In a folder without checksums, the command notices missing files,
+    /// but no changes of files.
     without_checksums: Vec<String>,
     /// Manifests, pages and tables without a checksum.
     /// The command does not notice changes of files without a checksum.
@@ -225,8 +225,8 @@ struct ParityFile {
     format_version: u32,
     /// Number of packets in the record of the switch.
     packets: usize,
-    /// Number of packets decided before the first gap of the record. Without a gap, these are all
-    /// packets.
+    /// Number of packets decided before the first gap of the record. Without a gap, the number is
+    /// that of all packets.
     compared: usize,
     sent: usize,
     /// Number of packets sent with a mark of the switch.
@@ -293,7 +293,7 @@ pub(crate) struct SwitchRunFile {
     /// Number of frames that the operating system dropped before the switch read them.
     pub(crate) missed: u64,
     /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). null:
-    /// the kernel does not know this time.
+    /// the kernel does not report the CPU time of other guests.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,
@@ -394,7 +394,7 @@ struct TestbedCheckFile {
 struct TestbedFinding {
     what: String,
     is_there: bool,
-    /// Whether the testbed cannot run without this requirement.
+    /// Whether the testbed cannot run without the requirement that this record describes.
     is_needed: bool,
     /// Advice on how to install a missing requirement.
     advice: String,

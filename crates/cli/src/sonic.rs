@@ -119,8 +119,8 @@ fn load_store(paths: &[PathBuf], store: Option<&mut Store>) -> miette::Result<Ve
     namespaces.finish().map_err(refused)
 }
 
-/// Prints the parts of a configuration that the program did not understand,
-/// and the tables that it did not read.
+/// Prints the parts of a configuration that the program did not understand, and the tables that the
+/// program did not read.
 fn warn(config: &Config) {
     for problem in &config.problems {
         say(&format!("warning: {problem}"));

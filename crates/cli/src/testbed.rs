@@ -225,8 +225,8 @@ mod real {
     /// Ending of the folder names of simulated runs, after the name of a policy.
     const SIMULATED: &str = "-simulated";
 
-    /// Prepares the folder of results. Earlier runs with other content are an error,
-    /// or `--replace` removes them.
+    /// Prepares the folder of results. Earlier runs with other content are an error. With
+    /// `--replace`, the command removes these earlier runs.
     fn prepare(args: &TestbedRunArgs, out: &Path, plans: &[(String, Plan)]) -> miette::Result<()> {
         let endings: &[&str] = if args.only_real { &[""] } else { &["", SIMULATED] };
         let job = |(name, plan): &(String, Plan), ending: &str| {

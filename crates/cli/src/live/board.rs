@@ -51,7 +51,7 @@ pub(crate) enum Key {
     Next,
     /// Select the previous port in the table.
     Previous,
-    /// Move the selection in the table by this many ports.
+    /// Move the selection by this number of ports in the table.
     Page(i32),
     /// Select the first port of the table.
     First,

@@ -102,7 +102,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// A command that adds to a folder of results.
+/// A command that adds runs to a folder of results.
 struct Command {
     /// The command line with all seeds, policies or points.
     all: &'static [&'static str],
@@ -323,13 +323,13 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
 fn assert_as_fresh(desk: &Desk, command: &Command) {
     let (fresh, mut out) = (timeless(desk, "fresh"), timeless(desk, "out"));
     if command.all[0] == "sweep" {
-        // Grid points that only the first sweep has stay in the folder, because they share no mean
-        // with the points of the second sweep.
+        // Grid points of only the first sweep stay in the folder, because no mean combines them
+        // with grid points of the second sweep.
         out.retain(|name, _| !name.starts_with("switch.uncharged_bytes=18-B/"));
     }
     if command.is_what_if() {
-        // A seed of a policy that the change does not affect stays in the folder,
-        // and the report shows it.
+        // A seed of a policy that the change does not affect stays in the folder, and the report
+        // shows the seed.
         let is_run = |name: &String| name.contains("/seed-");
         out.retain(|name, _| fresh.contains_key(name) && is_run(name));
         assert_same(&fresh.into_iter().filter(|(name, _)| is_run(name)).collect(), &out);

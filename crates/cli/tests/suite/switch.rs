@@ -304,8 +304,8 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
     let (is_same, printed, told) = write(&cut, Some("1,1500000,running\n2,99"));
     assert!(is_same && printed.contains("1 packets: 1 sent"), "{printed}{told}");
     assert!(told.contains("1 complete lines, and 14 B of a line that is cut"), "{told}");
-    // If the progress file is missing or has no mark yet, the length of a record's missing
-    // part is unknown.
+    // If the progress file is missing or has no mark yet, the program does not know how much of the
+    // record is missing.
     for progress in [None, Some(""), Some("1,1000000,running\n"), Some("7,9000000,running\n")] {
         let (is_same, _, told) = write(&cut, progress);
         assert!(!is_same && told.contains("nothing of it can be compared"), "{progress:?}: {told}");

@@ -170,8 +170,8 @@ fn captures_that_are_there_are_not_replaced_unasked() {
     };
     let told = run(&[]);
     assert!(told.contains("has captures already") && told.contains("add --replace"), "{told}");
-    // With `--replace`, the run fails because the interfaces are missing. The old file stays,
-    // because no complete file replaces the old one.
+    // With `--replace`, the run fails because the interfaces are missing. The old capture file
+    // stays, because no complete capture replaces the old file.
     let told = run(&["--replace"]);
     assert!(told.contains("there is no interface \"no0\""), "{told}");
     assert_eq!(std::fs::read(folder.path().join("no1.pcapng")).expect("it is there"), b"kept");

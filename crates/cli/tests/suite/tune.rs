@@ -163,7 +163,7 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     assert!(!said.contains("1 again"), "{said}");
     assert_eq!((exponent(&first), exponent(&second)), ("2".to_owned(), "0".to_owned()));
     // The second daemon refuses the journal of the first daemon, while the first daemon runs and
-    // after it was killed.
+    // after the first daemon was killed.
     let named = journal(&desk, first.address()).display().to_string();
     let mut refused = args(&second).to_vec();
     refused.extend(["--journal".to_owned(), named.clone()]);

@@ -10,7 +10,7 @@ pub(super) struct Ending {
     /// Flag that every signal to end the daemon sets.
     asked: Arc<AtomicBool>,
     /// Flag that only Ctrl-C sets. A second Ctrl-C stops the attempts to restore values. Signals of
-    /// service managers do not set this flag, because they often arrive in pairs.
+    /// service managers do not set this flag, because a service manager often sends two signals.
     pressed: Arc<AtomicBool>,
 }
 
