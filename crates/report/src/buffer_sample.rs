@@ -24,7 +24,7 @@ pub struct BufferSample {
 }
 
 impl BufferSample {
-    /// Occupancy of `priorities`, added up (% of the switch's buffer).
+    /// Sum of the occupancies in `priorities` (% of the switch's buffer).
     #[must_use]
     pub fn percent(&self, priorities: &[u8]) -> f64 {
         let held: u64 = priorities.iter().filter_map(|priority| self.priorities.get(priority)).sum();

@@ -55,7 +55,7 @@ impl BurstGroup {
         (self.bursts > 0).then(|| self.lossless as f64 / self.bursts as f64)
     }
 
-    /// Lost packets over sent packets of the bursts; `None` if none were sent.
+    /// Lost packets over sent packets of the bursts; `None` if the bursts sent no packets.
     #[must_use]
     pub fn lost_fraction(&self) -> Option<f64> {
         (self.sent_packets > 0).then(|| self.lost_packets as f64 / self.sent_packets as f64)
@@ -136,8 +136,8 @@ pub struct PortShare {
 }
 
 impl PortShare {
-    /// Carried traffic over the lesser of offered traffic and port rate. `None` if
-    /// nothing was offered.
+    /// Carried traffic over the lesser of offered traffic and port rate. `None` if no traffic was
+    /// offered.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let ideal = self.offered_bps.min(self.rate_bps as f64);
@@ -206,7 +206,7 @@ impl Bursts {
 
 /// Returns the length L with the fewest exceptions from the rule "bursts up to L are absorbed,
 /// longer bursts are not". L is a burst's length, or 0. If several lengths are equally good, the
-/// smallest is returned.
+/// smallest length is returned.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     // If bursts are cut at length 0, every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;

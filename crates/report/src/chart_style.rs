@@ -74,7 +74,8 @@ const SERIES: [(&str, &str); 12] = [
 enum Rule {
     /// A CSS rule that applies to every chart.
     Chart(&'static str),
-    /// A rule for elements in the colour of their series: `{of}` is the parent, `{c}` the colour.
+    /// A rule for elements in the colour of their series: `{of}` is the parent's class, `{c}` the
+    /// colour.
     Series(&'static str),
 }
 

@@ -37,7 +37,7 @@ pub struct Cell {
     pub policy: String,
     /// Value for every seed, in the order of [`Comparison::seeds`]; `None` for a missing seed.
     pub values: Vec<Option<f64>>,
-    /// Mean over the seeds, with its confidence interval.
+    /// Mean of the metric over the seeds, with its confidence interval.
     pub estimate: Option<Estimate>,
     /// Change against the baseline, as a fraction of the baseline's mean. `None` for the baseline
     /// itself, without common seeds, and if the baseline's mean is zero.

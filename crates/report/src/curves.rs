@@ -466,7 +466,7 @@ mod tests {
         let of = |name: &str| html.matches(&format!("<title>{name}</title>")).count();
         assert_eq!((of("p0"), of("p1"), of("p24")), (4, 1, 1));
         assert!(pieces(&many).iter().all(|piece| piece.lines.len() <= crate::chart_style::STYLES));
-        // The axis of every small chart ends at the value of p24 at 24.
+        // The axis of every small chart includes the value of the line p24, which is 24.
         let first = chart_within(&pieces(&many)[0], &many);
         assert!(first.y.place(24.0) > 0.9 && first.y.place(8.0) < 0.4);
     }

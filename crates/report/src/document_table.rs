@@ -19,8 +19,8 @@ pub enum TableFormat {
 }
 
 impl PageTable {
-    /// Formats the table in a notation. The first `left` columns are names, the
-    /// other columns numbers.
+    /// Formats the table in the given notation. The first `left` columns are names, the other
+    /// columns numbers.
     #[must_use]
     pub fn document(&self, format: TableFormat, left: usize) -> String {
         match format {

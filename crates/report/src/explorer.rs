@@ -29,14 +29,14 @@ pub struct Explorer {
     pub marks: Vec<ExplorerMark>,
 }
 
-/// A reference value from another source, shown as a mark (compare [`crate::CurveMark`]).
+/// A reference value from another source, drawn as a marker (compare [`crate::CurveMark`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerMark {
-    /// Index of the metric in the explorer for which the reference value is.
+    /// Index of the reference value's metric in the explorer.
     pub metric: usize,
-    /// Index of the scheme in the explorer for which the reference value is.
+    /// Index of the reference value's scheme in the explorer.
     pub scheme: usize,
-    /// Index of the grid point to which the reference value belongs, in the order of the cells.
+    /// Index of the reference value's grid point, in the order of the cells.
     pub place: usize,
     /// Reference value that the hollow marker shows.
     pub value: f64,

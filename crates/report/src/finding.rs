@@ -35,7 +35,7 @@ const MINOR_PERCENT: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SentenceKind {
-    /// The sentence states a difference that is significant after the correction.
+    /// The sentence states a difference that is significant after the correction for all tests.
     Difference,
     /// The sentence states a possible difference, or that no difference is detectable.
     Open,
@@ -187,8 +187,7 @@ impl Look {
         self.corrected <= LEVEL && self.is_told()
     }
 
-    /// Whether the difference is significant without the correction for the number of tests, but
-    /// not with it.
+    /// Whether the difference is significant only before Holm's correction for all tests.
     fn is_hint(&self) -> bool {
         self.chance <= LEVEL && self.corrected > LEVEL && self.is_told()
     }

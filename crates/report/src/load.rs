@@ -53,7 +53,7 @@ pub struct Report {
     pub window: Option<String>,
     /// Label and seed of the folder's finished runs that the report omits.
     pub others: Vec<(String, u64)>,
-    /// Parts of the labels that short labels omit; empty with whole labels.
+    /// Parts of the labels that short labels omit; empty if labels are not shortened.
     pub(crate) common: Vec<String>,
     /// Whether the folder of the report is itself a run.
     single: bool,
@@ -112,8 +112,8 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // The order comes from `comparison.json` if the caller gives none, so only then the
-            // file is checked. A caller with an order writes `comparison.json` again.
+            // The function checks `comparison.json` only if the caller gives no order. A caller
+            // with an order writes the file again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
@@ -266,7 +266,7 @@ impl Report {
     /// CSV and Parquet. Returns the paths of the written files.
     ///
     /// # Errors
-    /// If reading or writing fails.
+    /// If a file cannot be read or written.
     pub fn write(&self) -> Result<Vec<PathBuf>, ReportError> {
         let mut files = vec![(REPORT_FILE, self.html()?.into_bytes())];
         if !self.single {

@@ -1,5 +1,5 @@
-//! Metrics of comparisons. One table declares them (`metric/table.rs`). Labels, findings, rankings
-//! and experiments use this table.
+//! Metrics of comparisons. One table declares all metrics (`metric/table.rs`). Labels, findings,
+//! rankings and experiments use this table.
 
 mod declare;
 mod list;

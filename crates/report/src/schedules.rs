@@ -22,7 +22,7 @@ pub struct ScheduleGroup {
     /// Time of an execution in which the rank that computes longest does not compute (ns).
     pub exposed_ns: Option<Distribution>,
     /// Send rate of the busiest rank: its sent bytes divided by the time of the execution (bit/s).
-    /// The bus bandwidth of NCCL's convention, if the algorithm is a ring or direct.
+    /// For a ring or a direct algorithm, the rate is the bus bandwidth of NCCL's convention.
     pub rank_bps: Option<Distribution>,
     /// Bus bandwidth of the collectives (bit/s).
     pub bus_bps: Option<Distribution>,

@@ -144,7 +144,7 @@ mod tests {
             }
         }
         let share = |missed: u32| f64::from(missed) / f64::from(TRIALS);
-        // The standard deviation of the share of 5 % is 0.34 %.
+        // The measured share of 5 % has a standard deviation of 0.34 %.
         assert!(share(corrected) < 0.05, "{}", share(corrected));
         assert!(share(plain) > share(corrected), "{} {}", share(plain), share(corrected));
     }

@@ -140,7 +140,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     })?;
     let names = &run.result.manifest().names.classes;
     let states = series.into_iter().map(|((class, of_queries), mut values)| {
-        // The rows of the table are in the order of completion.
+        // The table has the flows or queries in the order of their completion.
         values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let what = if of_queries { "queries" } else { "flows" };
         let series = format!("{} {what}", names[usize::from(class)]);
@@ -191,7 +191,8 @@ fn warm_up(values: &[f64]) -> Option<usize> {
             continue;
         }
         let error = (squares - sum * sum / left).max(0.0) / (left * left);
-        // If standard errors are equal, MSER-5 takes the one with fewer omitted batches.
+        // If two numbers of omitted batches give equal standard errors, MSER-5 takes the smaller
+        // number.
         if error <= best.0 {
             best = (error, at);
         }
@@ -267,7 +268,8 @@ mod tests {
         }
         assert!(independent >= 185, "98 % of what is independent counts as such: {independent} of 200");
         let share = held as f64 / f64::from(independent);
-        // The expected share is 0.95, with a standard deviation of 0.016.
+        // The interval should contain the true mean in 95 % of the series, with a standard
+        // deviation of 1.6 %.
         assert!((0.9..1.0).contains(&share), "{share}");
         let slow: Vec<f64> = (0..400).map(|at| (at as f64 / 60.0).sin()).collect();
         assert_eq!(batch_means(&slow), None);

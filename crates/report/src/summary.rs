@@ -506,7 +506,8 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
         let middle =
             |&(from, to, _): &(u64, u64, u64)| if from == 0 { 0.0 } else { (from + to) as f64 / 2.0 };
         let mean = bins.iter().map(|bin| middle(bin) * bin.2 as f64).sum::<f64>() / time as f64;
-        // The quantile is by nearest rank in time; thousandths make the comparison exact.
+        // The function computes quantiles by nearest rank in time. Thousandths are whole numbers,
+        // so the comparison with the rank is exact.
         let quantile = |thousandths: u128| {
             let mut seen = 0;
             let at = bins.iter().find(|bin| {

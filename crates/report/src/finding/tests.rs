@@ -42,7 +42,8 @@ const ZEROS: &[f64] = &[0.0; 3];
 fn a_difference_is_told_with_its_paired_interval() {
     // The scheme's mean is half of the baseline's. The logarithm of the ratio deviates by 0.05, and
     // its error is 0.0289, so t = 24. The p-value is 0.0017, and the correction for two tests
-    // doubles it. The ends of the interval are factors of exp(4.3027 * 0.0289) = 1.132 apart.
+    // doubles the p-value. The ends of the interval are factors of exp(4.3027 * 0.0289) = 1.132
+    // apart.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);

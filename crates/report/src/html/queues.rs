@@ -136,7 +136,8 @@ impl Sampled {
             return Ok(None);
         }
         let span = (until - from).max(1);
-        // Use at most one column per sample, so that each has a sample unless the queue was empty.
+        // Use at most one column per sample, so that each column has a sample unless the queue was
+        // empty.
         let samples = span / manifest.sample_interval_ns.max(1) + 1;
         let columns = (samples as usize).clamp(2, COLUMNS);
         let column = |time_ns: u64| {
