@@ -1,5 +1,5 @@
-//! Exclusive write access by lock files. The operating system releases a lock
-//! when its process dies. The lock file is removed when the work ends.
+//! Exclusive write access by lock files. The operating system releases a lock when the process that
+//! has the lock dies. The lock file is removed when the work ends.
 
 use crate::error::ResultsError;
 use crate::folder::clear_barren;
@@ -93,7 +93,8 @@ impl Claim {
             match fs::read(path) {
                 Ok(content) if content != token.as_bytes() => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // On some systems a lock also blocks reading; the lock file exists in that case.
+                // On some systems nobody can read a locked file. A read error then means that the
+                // lock file exists.
                 _ => return Ok(Self { file, path: path.to_path_buf(), made: Vec::new() }),
             }
         }

@@ -1,9 +1,9 @@
 //! Checksums of a folder in the format of `sha256sum`, so that every changed byte is detected.
 //!
-//! A run's folder lists all of its files but `timing.json`, which differs between equal runs
-//! and contains its own digest.
-//! A folder of several runs lists the pages and tables derived from the runs,
-//! and the manifests of the runs. The program `sha256sum --check SHA256SUMS` reads the file, too.
+//! The checksum file of a run lists all files of the run but `timing.json`, which differs between
+//! equal runs and contains its own digest. The checksum file of several runs lists their manifests,
+//! and the pages and tables that are derived from the runs. The program `sha256sum --check
+//! SHA256SUMS` reads the file, too.
 
 use crate::digest::{self, FileFault, FileInfo, sha256};
 use crate::error::ResultsError;
