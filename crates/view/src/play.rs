@@ -174,7 +174,8 @@ impl Choices {
         self.busy.min(self.queues)
     }
 
-    /// Sentences about choices that exceed the switch, to be added to the result's sentences.
+    /// Sentences about choices that are too large for the switch, to be added to the result's
+    /// sentences.
     fn reduced(&self) -> String {
         let others = self.ports - 1;
         let fewer = [

@@ -1,5 +1,5 @@
-//! Local web server for pages. It listens only on the loopback,
-//! and answers only requests with the token of the page's address.
+//! Local web server for pages. The server listens only on the loopback, and answers only requests
+//! with the token of the page's address.
 
 use crate::ViewError;
 use crate::limits::{BODY, REQUEST_SECONDS};
