@@ -66,7 +66,8 @@ impl Execution {
 /// Threads of one run constantly wait for each other. If the threads of a run must share cores, the
 /// run is slower than with a single thread.
 fn busy_elsewhere() -> usize {
-    // The fourth field of the line is runnable threads / all threads, and includes this thread.
+    // The fourth field of `/proc/loadavg` is runnable threads / all threads, and includes this
+    // thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let running = text.split(' ').nth(3).and_then(|word| word.split('/').next()?.parse::<usize>().ok());
     running.map_or(0, |running| running.saturating_sub(1))
