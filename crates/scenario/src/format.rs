@@ -41,8 +41,8 @@ use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{Expected, Kind, TableSpec, Variant};
 use bufferlab_document::tree::Merging;
 
-/// Rules for merging a scenario with a scenario that it extends. They supplement the declarations
-/// of tables.
+/// Rules for merging a scenario with a scenario that it extends. The rules supplement the
+/// declarations of tables.
 pub(crate) static MERGING: Merging = Merging {
     alternatives: &[
         &["buffer", "buffer_per_port_per_gbps"],

@@ -1,5 +1,5 @@
-//! Scenario files: reads the text of an experiment, checks it, and resolves it to a
-//! runnable scenario.
+//! Scenario files: the crate reads the text of an experiment, checks the text, and resolves the
+//! text to a runnable scenario.
 //!
 //! ```text
 //!   scenario.toml ─┐ extends                                        ┌─► Scenario   what a driver runs

@@ -125,7 +125,8 @@ pub struct RdmaSpec {
     /// Time without an acknowledgement after which a queue pair sends a message again. With `None`,
     /// losses that the receiver cannot report are never repaired.
     pub retransmission_timeout: Option<Time>,
-    /// Time after which go-back-N repeats a negative acknowledgement; `None` sends one per gap.
+    /// Time after which go-back-N repeats a negative acknowledgement. With `None`, a queue pair
+    /// sends one negative acknowledgement per gap.
     pub nack_interval: Option<Time>,
     /// Method by which RDMA receivers report ECN marks to senders.
     pub notification: Notification,
@@ -153,7 +154,7 @@ pub struct PersistentSpec {
 /// Pacing of a sender by the clock, without feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
-    /// Rate on the wire while a flow sends, with headers.
+    /// Rate on the wire while a flow sends, including headers.
     pub rate: BitRate,
     /// Distribution of the gaps between the packets of a flow.
     pub spacing: Spacing,

@@ -1,5 +1,5 @@
-//! Declares a table of the format once. The declaration generates the keys for the reader,
-//! the schema and the reference. It also generates the struct that drivers use, and the
+//! Declares a table of the format once. The declaration generates the keys for the reader, the
+//! schema and the reference. The declaration also generates the struct that drivers use, and the
 //! reader of plain values.
 //!
 //! ```text
@@ -30,7 +30,8 @@
 //!
 //! A key without a field is declared as `"failed" -> failed: bool = …`: the macro reads its value,
 //! and only the module in `read/` uses the value. A table of keys without fields belongs to a type
-//! of another crate. It begins with `struct ChangeKeys;` and has no struct for drivers.
+//! of another crate. The declaration of such a table begins with `struct ChangeKeys;`, and
+//! generates no struct for drivers.
 
 macro_rules! table {
     (

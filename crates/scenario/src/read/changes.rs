@@ -96,8 +96,8 @@ fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u3
     chosen.collect()
 }
 
-/// Returns the cables that `name` means ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*"). The flag is
-/// whether the name has the ends of the cable in reverse order.
+/// Returns the cables that `name` means ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*"). The flag of
+/// a cable states whether `name` has the ends of the cable in reverse order.
 fn cables(change: &Reader<'_>, topology: &Topology, name: &str) -> Vec<(u32, bool)> {
     let (ends, number) = match name.split_once('/') {
         Some((ends, number)) => (ends, Some(number)),

@@ -92,7 +92,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// Warns of the ingress queue that lacks most headroom, of a shared pool that is too small, and of
-/// pauses that end before their repetition. Returns whether the function gave a warning.
+/// pauses that end before the switch repeats them. Returns whether the function gave a warning.
 pub(super) fn warn(
     context: &Context,
     path: &str,

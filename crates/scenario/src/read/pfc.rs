@@ -65,7 +65,8 @@ impl PfcChoice {
         self.spec.masks_by_port(ports)
     }
 
-    /// Returns the flow control for a switch with `ports` ports; the context records a misfit.
+    /// Returns the flow control for a switch with `ports` ports. The context records an error if
+    /// the flow control does not fit the switch.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
         if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
             let complaint = Complaint::new(
@@ -83,8 +84,8 @@ impl PfcChoice {
         Some(PfcSpec { watchdog, ..self.spec.clone() })
     }
 
-    /// Whether a switch with this policy and number of memories can pause its neighbours. The
-    /// context records a misfit.
+    /// Whether a switch with this policy and number of memories can pause its neighbours. If not,
+    /// the context records an error.
     pub(crate) fn check(
         &self,
         context: &Context,

@@ -12,7 +12,8 @@ use crate::resolved::{list, quote};
 pub(crate) struct Priorities {
     /// Queues for data packets; each flow draws one of these queues at random.
     pub(crate) data: Vec<u8>,
-    /// Ascending numbers of sent bytes. After each number, data moves to the next queue.
+    /// Ascending numbers of sent bytes. After each number, the data of a flow moves to the next
+    /// queue.
     pub(crate) thresholds_bytes: Vec<u64>,
     pub(crate) control: u8,
 }

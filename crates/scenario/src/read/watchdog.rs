@@ -41,7 +41,8 @@ pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<Watchd
 }
 
 impl WatchdogChoice {
-    /// Returns the watchdog for a switch with `ports` ports; the context records a misfit.
+    /// Returns the watchdog for a switch with `ports` ports. The context records an error if the
+    /// watchdog does not fit the switch.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<WatchdogSpec> {
         let keys = &self.keys;
         let by_ports = Time(DETECTION_PER_32_PORTS.0 * ports.div_ceil(32).max(1) as u64);

@@ -90,8 +90,8 @@ fn overrides_of_the_command_line_reach_every_kind_of_key() {
     let set = |overrides: &[(&str, &str)]| shipped_with("abm-reduced.toml", overrides);
     assert_eq!(set(&[("switch.policy", "abm")]).scenario.switches[3].policy, "abm");
     let ratio = |x: f64| ParamValue::RatioPerPriority(vec![x].into());
-    // An override with a different policy drops the old parameters. With an equal policy, they
-    // stay.
+    // An override with a different policy drops the old parameters. An override with an equal
+    // policy keeps the old parameters.
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2")])), ratio(2.0));
     assert_eq!(*alpha(&set(&[("switch.policy", "{ name = \"abm\", alpha = 0.25 }")])), ratio(0.25));
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2"), ("switch.policy", "abm")])), ratio(0.5));
