@@ -220,7 +220,7 @@ pub fn check_block(path: &str, begin: &str, end: &str, block: &str) -> Result<()
     Pending { path: path.to_owned(), markers, text: block.to_owned() }.check(&root())
 }
 
-/// Fails once with all stale documents, so that a single run of a test stores all fresh texts.
+/// Fails once with all stale documents, so that a single run of the tests stores all fresh texts.
 ///
 /// # Panics
 /// If any of the checks failed.
