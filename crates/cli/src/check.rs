@@ -192,7 +192,7 @@ fn marking(spec: &EcnSpec) -> String {
     format!("ECN {}{}", spec.kind, in_brackets(chosen))
 }
 
-/// Text about the parameters that differ from their defaults: `threshold = 91 KB`.
+/// Formats the parameters of a marking rule that differ from their defaults: `threshold = 91 KB`.
 fn chosen(params: &Params) -> Vec<String> {
     let chosen = params.iter().filter(|(name, _)| !params.is_default(name));
     chosen.map(|(name, value)| format!("{name} = {}", format_parameter(value))).collect()

@@ -147,7 +147,7 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     }
 }
 
-/// Text of a number of runs with a verb: "2 runs are".
+/// Formats a number of runs and a verb: "2 runs are".
 pub(crate) fn count_with_verb(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
@@ -174,8 +174,8 @@ pub(crate) fn say_what_is_refused(plan: &Plan) {
     }
 }
 
-/// Returns an error that names the runs without a result, after the other runs of a
-/// comparison are complete.
+/// Returns an error that names the runs without a result. The other runs of the comparison are
+/// complete before this call.
 pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     let refused = plan.failed.iter().map(|(label, why)| format!("{label}: {why}"));
     let all: Vec<String> = refused.chain(failures.iter().cloned()).collect();
@@ -431,7 +431,7 @@ pub(crate) fn execute_each(
     Ok(results.map_err(of)?.into_iter().map(|result| result.map(|_| ()).map_err(of)).collect())
 }
 
-/// Explains why runs get one thread although `--threads` sets several.
+/// Prints why each run gets one thread although the option `--threads` requests several threads.
 fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
     if args.threads.is_none_or(|threads| threads.get() == 1) {
         return;

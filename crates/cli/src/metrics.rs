@@ -1,4 +1,4 @@
-//! Names of metrics in a folder of results: their list, and the nearest one to a misspelt name.
+//! Names of metrics in a folder of results: their list, and the name nearest to a misspelt name.
 
 use bufferlab_lab::SWEEP_CSV;
 use bufferlab_params::suggestion;
@@ -52,7 +52,7 @@ pub(crate) fn list(metrics: &[NamedMetric]) -> String {
     metrics.iter().map(|metric| format!("{:width$}  {}\n", metric.id, metric.title)).collect()
 }
 
-/// Error of a name that no metric of the folder has.
+/// Error for a metric's name that the folder of results does not have.
 pub(crate) fn unknown(name: &str, metrics: &[NamedMetric], folder: &Path) -> miette::Report {
     let near = nearest(name, metrics).map_or_else(String::new, |near| format!("did you mean \"{near}\"?\n"));
     let help =

@@ -150,13 +150,13 @@ struct DerivationFile {
     format: &'static str,
     /// Version of the format: 1.
     format_version: u32,
-    /// Question that the calculator answers.
+    /// Question that the calculator answers, as the title of the derivation.
     title: String,
     answers: Vec<AnswerRecord>,
     steps: Vec<StepRecord>,
     /// Table of the calculator's values: column headers, then rows.
     table: Option<TableRecord>,
-    /// Conditions under which the answers are valid.
+    /// Conditions under which the calculator's answers are valid.
     notes: Vec<String>,
 }
 

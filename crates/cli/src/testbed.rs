@@ -59,7 +59,7 @@ fn demand() -> miette::Result<()> {
     Err(miette!(help = advice.join("\n"), "this machine lacks what the testbed needs: {}", names.join(", ")))
 }
 
-/// The policies of the demonstration: DT and LossPass, with the port buffer of LossPass's testbed.
+/// Policies of the scenario `demo`: DT and LossPass, with the port buffer of LossPass's testbed.
 const DEMO_POLICIES: [(&str, &str); 2] = [
     ("dt", "{ name = \"dt\", alpha = 8.0 }"),
     ("losspass", "{ name = \"losspass\", port_limit = \"static\", port_buffer = \"128 KB\" }"),

@@ -184,7 +184,8 @@ struct Columns {
 
 impl Columns {
     fn fitting(board: &Board, width: u16) -> Self {
-        // Width of the other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
+        // Width of all columns except the port's name and the bar, with gaps: 2, 7, 7, 4, 9, 9, 7,
+        // 7, 8.
         const OTHERS: usize = 60;
         let longest =
             board.title.ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0).max(4);

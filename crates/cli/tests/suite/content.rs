@@ -11,7 +11,8 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// A scenario that extends another one and reads a flow list, a table of sizes and a packet trace.
+/// A scenario that extends another scenario and reads a flow list, a table of sizes and a packet
+/// trace.
 const MIXED: &str = r#"extends = "base.toml"
 name = "mixed"
 duration = "2 ms"
@@ -282,9 +283,9 @@ fn assert_unmixed(desk: &Desk, out: &str) {
     }
 }
 
-/// Repeats a command in its folder after a change. Either the program refuses the
-/// command and changes no file, or the results equal the results in a fresh folder.
-/// With `--replace` the results are always equal.
+/// Repeats a command in its folder after a change. Either the program refuses the command and
+/// changes no file, or the results equal the results in a fresh folder. With `--replace`, the
+/// results equal the results in a fresh folder in every case.
 fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let desk = desk();
     desk.succeed(&into(command.all, &[], "out"));

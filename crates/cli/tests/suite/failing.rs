@@ -37,7 +37,7 @@ fn a_refused_variant_is_named_and_the_others_are_complete() {
 #[test]
 fn a_run_that_fails_is_named_and_the_others_are_complete() {
     let desk = Desk::with_tiny();
-    // A folder of the user blocks the name of a run.
+    // A folder of the user has the hidden name of an unfinished run.
     desk.write("out/cs/.seed-2.partial/thesis.tex", "hard work");
     let output =
         desk.output(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "out"]);
@@ -139,8 +139,8 @@ fn what_a_killed_command_left_is_in_no_other_commands_way() {
             desk.succeed(&[&after[..], &["--out", &out]].concat());
         }
     }
-    // Any command may use a folder that has only the program's lock file,
-    // but not a folder with another file of that name.
+    // Any command may use a folder that has only the program's lock file. No command may use a
+    // folder in which the lock file's name belongs to another file.
     desk.write("lock/.lock", "bufferlab writes here: process 1, claim 0\n");
     desk.succeed(&["run", "tiny.toml", "--out", "lock"]);
     desk.write("theirs/.lock", "apt");

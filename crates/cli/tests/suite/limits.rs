@@ -1,5 +1,5 @@
 //! Tests that the documentation page of limits lists every limit of the code, and that each limit
-//! refuses input just above it.
+//! refuses input that is slightly too large.
 
 use crate::support::{Desk, text};
 use bufferlab_cli::{limits, limits_page};

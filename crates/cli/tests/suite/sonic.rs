@@ -225,7 +225,7 @@ fn a_chip_answers_probes_until_its_input_ends() {
 }
 
 /// Runs the adapter for sonic-mgmt's probing framework against the program. The framework itself
-/// runs where `BUFFERLAB_SONIC_MGMT` names a checkout of sonic-mgmt.
+/// runs if the environment variable `BUFFERLAB_SONIC_MGMT` names a checkout of sonic-mgmt.
 #[test]
 fn the_adapter_for_sonic_mgmt_finds_the_thresholds_of_the_chip() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/sonic-mgmt/test_framework.py");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const ETHS: [&str; 2] = ["eth1", "eth2"];
 const WRITING: &str = "--record record --capture capture";
 
-/// Names of the files in a folder of the test bench.
+/// Returns the names of the files in a folder of the test bench.
 fn names(bench: &Bench, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(bench.path(folder)).expect("a folder").flatten();
     let mut names: Vec<_> = entries.map(|one| one.file_name().to_string_lossy().into_owned()).collect();
@@ -215,7 +215,7 @@ fn unfinished_checksums_are_finished_and_counted() {
         return;
     }
     let mut bench = Bench::start(ETHS, "", "--json");
-    // The buffer has no space for more datagrams at one time.
+    // The switch's buffer has no space for more datagrams at one time.
     (0..10).for_each(|_| bench.send(4));
     bench.until("all datagrams are received", || bench.counter("h2", "Udp", "NoPorts") == 40);
     assert_eq!(bench.counter("h2", "Udp", "InCsumErrors"), 0);

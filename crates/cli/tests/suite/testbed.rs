@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Whether this machine can run the testbed. The function prints a message if not.
+/// Whether this machine can run the testbed. If not, the function prints a message.
 pub(crate) fn allowed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     if output.status.success() {

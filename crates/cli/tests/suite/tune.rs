@@ -1,5 +1,5 @@
 //! Tests of `sonic tune` with a server of SONiC's databases: the values that the command writes,
-//! and the values that it restores at its end.
+//! and the values that the command restores when it ends.
 
 use crate::server::Server;
 use crate::support::Desk;
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 const PROFILE: &str = "BUFFER_PROFILE|egress_lossy_profile";
 
-/// A server with the small switch, which has no congestion, so every alpha may rise.
+/// A server with the configuration of the small switch. The switch has no congestion, so every
+/// alpha may rise.
 fn idle_switch(test: &str) -> Server {
     let server = Server::start(test);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch/buffers.json");
@@ -352,7 +353,7 @@ fn refused_writes_end_it_and_what_cannot_be_put_back_is_no_success() {
 fn no_message_of_a_command_with_a_server_has_its_password() {
     let desk = Desk::new();
     let server = idle_switch("no_message_of_a_command_with_a_server_has_its_password");
-    // The addresses have no server, an unknown user, or no valid form.
+    // The tested addresses have no server, an unknown user, or an invalid form.
     let addresses = [
         "redis://admin:s3cret@127.0.0.1:1".to_owned(),
         format!("redis://admin:s3cret@{}", server.address()),
