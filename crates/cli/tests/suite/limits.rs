@@ -304,7 +304,7 @@ const OTHERS: &[&str] = &[
 ];
 
 /// Every new constant that limits input must be declared for `docs/reference/limits.md`, or listed
-/// in [`OTHERS`].
+/// in `OTHERS`.
 #[test]
 fn every_constant_that_is_a_bound_is_declared_or_known() {
     let mut unknown = Vec::new();
