@@ -337,7 +337,7 @@ fn of_the_group(dir: &Path, without: &[PathBuf]) -> Result<Vec<Caveat>, ReportEr
 /// missing or damaged.
 ///
 /// # Errors
-/// If the system cannot read the file: with a different order, the baseline would differ.
+/// If the system cannot read the file. An empty order would change the baseline of the comparison.
 fn remembered_order(dir: &Path) -> Result<Vec<String>, ReportError> {
     #[derive(serde::Deserialize)]
     struct Head {

@@ -203,7 +203,7 @@ mod tests {
         let start = text.find("stream\n").expect("content") + 7;
         let length = text[start..].find("endstream").expect("its end");
         assert!(text.contains(&format!("/Length {length} >>")));
-        // The letter of the text is drawn as an outline.
+        // The page draws the letter of the text as an outline.
         assert!(!text.contains("Tj") && text[start..start + length].contains(" c "), "{text}");
     }
 }

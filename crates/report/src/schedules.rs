@@ -165,7 +165,7 @@ fn bus_bandwidths(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<
 }
 
 /// Times between the first and the last end of the ranks in the counted executions, by schedule
-/// (ns). `counted` has schedules with iterations.
+/// (ns). `counted` has pairs of a schedule and its iteration.
 fn spreads(
     result: &RunResult,
     counted: &BTreeSet<(u32, u32)>,

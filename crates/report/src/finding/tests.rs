@@ -136,8 +136,8 @@ fn more_than_three_schemes_are_grouped() {
 
 #[test]
 fn what_has_more_than_doubled_is_told_in_times() {
-    // The ratio of the means is 5.49. The ends of its interval are a factor exp(3.1824 * 0.00854) =
-    // 1.028 apart.
+    // The ratio of the means is 5.49. The ends of the ratio's interval are a factor exp(3.1824 *
+    // 0.00854) = 1.028 apart.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(110.0, -1.0)];
