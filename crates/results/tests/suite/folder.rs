@@ -135,7 +135,8 @@ fn an_unfinished_run_leaves_the_earlier_result_alone() {
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 1);
 }
 
-/// Creates the hidden folder of a killed run: the writer is forgotten, as if its process had died.
+/// Creates the hidden folder of a killed run. The test forgets the writer, like a process that
+/// dies.
 fn killed(run: &Path) -> PathBuf {
     let partial = run.with_file_name(format!(".{}.partial", run.file_name().unwrap().to_str().unwrap()));
     let writer = RunWriter::create(run, head(1)).unwrap();
