@@ -22,9 +22,9 @@ pub(crate) fn json<T: Serialize>(file: &T) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab check")]
 struct CheckFile {
-    /// Name of the format: `bufferlab-check`.
+    /// Name of the output format: `bufferlab-check`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Name of the scenario.
     name: String,
@@ -85,9 +85,9 @@ pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab verify")]
 struct VerifyFile {
-    /// Name of the format: `bufferlab-verification`.
+    /// Name of the output format: `bufferlab-verification`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Verified folders, in the order of the command line.
     folders: Vec<VerifiedFolder>,
@@ -146,9 +146,9 @@ pub(crate) fn verify(folders: Vec<VerifiedFolder>) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab theory")]
 struct DerivationFile {
-    /// Name of the format: `bufferlab-derivation`.
+    /// Name of the output format: `bufferlab-derivation`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Question that the calculator answers, as the title of the derivation.
     title: String,
@@ -219,9 +219,9 @@ pub(crate) fn derivation(derivation: &Derivation) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch --verify")]
 struct ParityFile {
-    /// Name of the format: `bufferlab-parity`.
+    /// Name of the output format: `bufferlab-parity`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Number of packets in the record of the switch.
     packets: usize,
@@ -276,9 +276,9 @@ pub(crate) fn parity(comparison: &bufferlab_testbed::parity::Comparison) -> miet
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch")]
 pub(crate) struct SwitchRunFile {
-    /// Name of the format: `bufferlab-dataplane-run`.
+    /// Name of the output format: `bufferlab-dataplane-run`.
     pub(crate) format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     pub(crate) format_version: u32,
     /// Name of the switch.
     pub(crate) name: String,
@@ -380,9 +380,9 @@ pub(crate) struct SwitchQueueRecord {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed check")]
 struct TestbedCheckFile {
-    /// Name of the format: `bufferlab-testbed-check`.
+    /// Name of the output format: `bufferlab-testbed-check`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Whether this machine has everything that the testbed needs.
     can_run: bool,

@@ -139,7 +139,7 @@ fn report(
     print(&survival(&found.survivals))
 }
 
-/// Formats the number of verdicts that change with other sets of seeds, and their statements.
+/// Formats the number of verdicts that change with other sets of seeds, and the changed statements.
 fn survival(survivals: &[Survival]) -> String {
     if survivals.is_empty() {
         return String::new();
@@ -451,7 +451,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     Ok(text)
 }
 
-/// Formats the counts of verdicts: of the runs of this command, and of the whole ledger.
+/// Counts the verdicts of this command's runs and the verdicts of the whole ledger, as text.
 fn verdict_counts(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
     if ledger.rows.is_empty() {

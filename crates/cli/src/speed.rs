@@ -36,9 +36,9 @@ fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miett
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab bench")]
 struct BenchFile {
-    /// Name of the format: `bufferlab-bench`.
+    /// Name of the output format: `bufferlab-bench`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Name of the scenario.
     name: String,

@@ -107,8 +107,8 @@ fn desk() -> Desk {
 struct Command {
     /// The command line with all seeds, policies or points.
     all: &'static [&'static str],
-    /// The command with fewer seeds, policies or points. Its runs could mix with runs of
-    /// the complete command.
+    /// The command with fewer seeds, policies or points. The runs of this command could mix with
+    /// runs of the complete command.
     fewer: &'static [&'static str],
     /// Whether the command stores runs by their content, so that no earlier run blocks the command.
     by_content: bool,

@@ -248,8 +248,8 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     };
     let text = late("");
     assert!(text.contains("\nINCONCLUSIVE: p99.9 is above 1 ms"), "{text}");
-    // Both packets were stored for some time, so the peak and the time in the buffer are above
-    // zero.
+    // The late switch stored packets for some time, so the peak and the time in the buffer are
+    // above zero.
     assert!(text.contains("buffer 20.0 KB, at most "), "{text}");
     assert!(!text.contains(" ns, p99.9"), "figures have units that suit them: {text}");
     let summary: serde_json::Value = serde_json::from_str(&late("--json")).expect("JSON");

@@ -297,7 +297,7 @@ fn a_second_ctrl_c_gives_up_what_cannot_be_put_back() {
     assert!(journal(&desk, server.address()).exists());
 }
 
-/// Forbids a command to all users. Only a real server can forbid commands.
+/// Takes the right to a command of the database from all users. Only a real server has such rights.
 fn deny(server: &Server, rule: &str) -> bool {
     let said = Command::new("redis-cli")
         .args(["-p", server.address().rsplit(':').next().expect("a port"), "ACL", "SETUSER", "default", rule])
