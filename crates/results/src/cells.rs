@@ -185,7 +185,7 @@ enum ReadColumn<'a> {
     U8(&'a PrimitiveArray<UInt8Type>),
     F64(&'a PrimitiveArray<Float64Type>),
     /// Dictionary keys of the cells, and for each key the index of its name in the run's table of
-    /// names (`None`: unknown name).
+    /// names. An unknown name has the index `None`.
     Name(&'a PrimitiveArray<Int32Type>, Vec<Option<u32>>, &'a StringArray),
     Word(&'a PrimitiveArray<Int32Type>, Vec<&'static str>),
     Text(&'a StringArray),
