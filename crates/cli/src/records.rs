@@ -43,8 +43,8 @@ struct CheckFile {
     cables: usize,
     /// Policies of the switches. Each policy is listed once.
     policies: Vec<String>,
-    /// Reason why a run uses one thread for any value of `--threads`. Absent:
-    /// the run may use several threads.
+    /// Reason why a run uses one thread for any value of `--threads`. The field is absent if the
+    /// run may use several threads.
     needs_one_thread: Option<String>,
     /// Estimated memory of a run before its first packet (bytes).
     memory_bytes: u64,
@@ -164,7 +164,8 @@ struct DerivationFile {
 #[derive(Serialize, JsonSchema)]
 struct AnswerRecord {
     name: String,
-    /// Value in the base unit (bytes, seconds, bits/s or a plain number). null: unbounded.
+    /// Value in the base unit (bytes, seconds, bits/s or a plain number). The value is null if
+    /// unbounded.
     value: Option<f64>,
     /// Value of the answer with its unit, as text for people.
     text: String,
@@ -242,7 +243,8 @@ struct ParityFile {
 /// A decision about a packet that differs between switch and simulator.
 #[derive(Serialize, JsonSchema)]
 struct DifferenceRecord {
-    /// Number of the packet in the record, from 0. null: the difference concerns no single packet.
+    /// Number of the packet in the record, from 0. The number is null if the difference concerns no
+    /// single packet.
     packet: Option<usize>,
     /// Kind of difference: `queue`, `verdict`, `mark`, `departure` or `losses`.
     what: String,
@@ -292,8 +294,8 @@ pub(crate) struct SwitchRunFile {
     pub(crate) late_arrivals: u64,
     /// Number of frames that the operating system dropped before the switch read them.
     pub(crate) missed: u64,
-    /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). null:
-    /// the kernel does not report the CPU time of other guests.
+    /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). The
+    /// value is null if the kernel does not report the CPU time of other guests.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,
@@ -372,7 +374,7 @@ pub(crate) struct SwitchQueueRecord {
     pub(crate) marked: u64,
     /// Largest occupancy of the queue (bytes).
     pub(crate) peak_bytes: u64,
-    /// Time for which packets were in the queue. null: no packet was sent.
+    /// Time for which packets were in the queue. The value is null if the queue sent no packet.
     pub(crate) stay: Option<StayRecord>,
 }
 
