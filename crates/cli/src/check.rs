@@ -192,7 +192,7 @@ fn marking(spec: &EcnSpec) -> String {
     format!("ECN {}{}", spec.kind, in_brackets(chosen))
 }
 
-/// Text about the parameters that differ from their defaults: `threshold = 91 KB`.
+/// Formats the parameters of a marking rule that differ from their defaults: `threshold = 91 KB`.
 fn chosen(params: &Params) -> Vec<String> {
     let chosen = params.iter().filter(|(name, _)| !params.is_default(name));
     chosen.map(|(name, value)| format!("{name} = {}", format_parameter(value))).collect()
@@ -212,7 +212,7 @@ fn lossless(spec: &SwitchSpec) -> String {
     })
 }
 
-/// Text about the features of real hardware that this switch has.
+/// Formats a text about the features of real hardware that a switch of the scenario has.
 fn hardware(spec: &HardwareSpec) -> String {
     let HardwareSpec { slices, cut_through_bytes, device_queue, switch } = spec;
     let accounting = switch.accounting;

@@ -19,7 +19,8 @@ pub(crate) fn plan(error: PlanError) -> Report {
     }
 }
 
-/// Message for an error of a plan to which other code still refers.
+/// Message for an error of a plan. The function takes a reference, because the caller keeps the
+/// error.
 pub(crate) fn plan_part(error: &PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.clone().into(),

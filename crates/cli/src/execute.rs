@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
-    // A single run is always executed again, because users repeat the command to see the run.
+    // A single run is always executed again, because a user who repeats `run` wants to see the run.
     let finished = if single { 0 } else { resume(&mut plan, &args.execution) };
     let hidden = take_hidden(args.with_earlier, &mut plan);
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
@@ -61,15 +61,15 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
-/// Removes the earlier runs that the report omits from the plan: all earlier runs, unless the user
-/// requests them with `--with-earlier`.
+/// Removes the earlier runs that the report omits from the plan: all earlier runs, unless the
+/// option `--with-earlier` adds them to the report.
 pub(crate) fn take_hidden(with_earlier: bool, plan: &mut Plan) -> Vec<PathBuf> {
     if with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
 }
 
 /// Removes finished runs from the plan, and returns the number of removed runs.
 pub(crate) fn resume(plan: &mut Plan, how: &ExecutionArgs) -> usize {
-    // Only a run checks invariants, so with `--verify` no finished run is reused.
+    // Only a new run checks invariants, so with `--verify` the command reuses no finished run.
     let finished = if how.verify { 0 } else { plan.resume() };
     if finished > 0 {
         inform(&format!("{} there already", count_with_verb(finished)));
@@ -122,7 +122,7 @@ fn compare_until(
     unreachable!("the last look ends it")
 }
 
-/// Describes the changes against the baseline after a look at the seeds: "20 seeds:
+/// Describes the changes against the baseline at an interim check of the seeds: "20 seeds:
 /// queries.qct_mean_ms: abm -48.1 % ± 12.0".
 fn in_words(look: &Look) -> String {
     let change = |(policy, change): &(String, Change)| format!("{policy} {}", change.in_words());
@@ -130,7 +130,7 @@ fn in_words(look: &Look) -> String {
     format!("{} seeds: {} against the baseline: {}", look.seeds, look.metric, changes.join(", "))
 }
 
-/// Note for readers of the report: the number of seeds, and the rule that chose the number.
+/// Note for readers of the report: the number of seeds, and the rule that stopped adding seeds.
 fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     let looks: Vec<String> = stopping.looks().iter().map(u32::to_string).collect();
     let wanted = 100.0 * stopping.half_width;
@@ -147,7 +147,7 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     }
 }
 
-/// Text of a number of runs with a verb: "2 runs are".
+/// Formats a number of runs and a verb: "2 runs are".
 pub(crate) fn count_with_verb(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
@@ -174,8 +174,8 @@ pub(crate) fn say_what_is_refused(plan: &Plan) {
     }
 }
 
-/// Returns an error that names the runs without a result, after the other runs of a
-/// comparison are complete.
+/// Returns an error that names the runs without a result. The other runs of the comparison are
+/// complete before this call.
 pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     let refused = plan.failed.iter().map(|(label, why)| format!("{label}: {why}"));
     let all: Vec<String> = refused.chain(failures.iter().cloned()).collect();
@@ -431,7 +431,7 @@ pub(crate) fn execute_each(
     Ok(results.map_err(of)?.into_iter().map(|result| result.map(|_| ()).map_err(of)).collect())
 }
 
-/// Explains why runs get one thread although `--threads` sets several.
+/// Prints why each run gets one thread although the option `--threads` requests several threads.
 fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
     if args.threads.is_none_or(|threads| threads.get() == 1) {
         return;

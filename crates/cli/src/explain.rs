@@ -57,15 +57,16 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     print(&records.iter().map(explanation_text).collect::<Vec<_>>().join("\n"))
 }
 
-/// The scenario for the estimate of memory. In this scenario, every policy has a shadow.
+/// Returns the scenario with which the command estimates memory: a run with shadows of all
+/// policies.
 fn watched(scenario: &Scenario) -> Scenario {
     let mut watched = scenario.clone();
     watched.output.explain_losses = Some(1);
     watched
 }
 
-/// Returns the scenario of a folder of results. The seed of the folder repeats its packets.
-/// If the path is not a folder of results, the arguments are returned unchanged.
+/// Returns the scenario and seed of a folder of results, so that the run repeats the folder's
+/// packets. If the path is not a folder of results, the arguments are returned unchanged.
 fn scenario_of(args: &ScenarioArgs) -> miette::Result<ScenarioArgs> {
     let inside = args.file().join(SCENARIO_FILE);
     if args.is_stdin() || !inside.is_file() {

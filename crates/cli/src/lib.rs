@@ -1,9 +1,9 @@
 //! The command line: run an experiment, compare policies, check a scenario, read results.
 //!
-//! stdout carries data. stderr carries progress, warnings and errors. Exit code 0:
-//! the command is done. Exit code 1: the command failed (a bad scenario,
-//! a folder that cannot be written, a broken identity). Exit code 2: the command line is wrong.
-//! Exit code 130: the command was interrupted (Ctrl-C).
+//! stdout carries data. stderr carries progress, warnings and errors. Exit code 0: the command is
+//! done. Exit code 1: the command failed (a bad scenario, a folder that cannot be written, a broken
+//! accounting identity). Exit code 2: the command line is wrong. Exit code 130: the command was
+//! interrupted (Ctrl-C).
 //!
 //! The program `bufferlab` only calls [`main()`]. A program with custom schemes registers them
 //! first and then calls [`main()`]. Then every command accepts the custom schemes:
@@ -85,7 +85,7 @@ pub fn main() -> ExitCode {
         Colour::Auto => {}
     }
     // Errors have colours on a capable terminal, unless NO_COLOR, CLICOLOR or TERM=dumb forbids
-    // colours. The output of `--help` follows this rule, too.
+    // colours. The variables also control the colours of `--help`.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     if bufferlab_scenario::has_custom_entries() {
         bufferlab_lab::set_custom_code(built());
@@ -150,7 +150,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
 }
 
 /// Writes data to stdout, as text or JSON. No text from an input can control the terminal.
-/// A reader that has ended (`| head`) is no error.
+/// If the reader of the output has ended (`| head`), the function reports no error.
 fn print(text: &str) -> miette::Result<()> {
     match io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -1,4 +1,4 @@
-//! Names of metrics in a folder of results: their list, and the nearest one to a misspelt name.
+//! Names of metrics in a folder of results: their list, and the name nearest to a misspelt name.
 
 use bufferlab_lab::SWEEP_CSV;
 use bufferlab_params::suggestion;
@@ -52,7 +52,7 @@ pub(crate) fn list(metrics: &[NamedMetric]) -> String {
     metrics.iter().map(|metric| format!("{:width$}  {}\n", metric.id, metric.title)).collect()
 }
 
-/// Error of a name that no metric of the folder has.
+/// Error for a metric's name that the folder of results does not have.
 pub(crate) fn unknown(name: &str, metrics: &[NamedMetric], folder: &Path) -> miette::Report {
     let near = nearest(name, metrics).map_or_else(String::new, |near| format!("did you mean \"{near}\"?\n"));
     let help =
@@ -60,8 +60,8 @@ pub(crate) fn unknown(name: &str, metrics: &[NamedMetric], folder: &Path) -> mie
     miette!(help = help, "there is no metric \"{name}\"")
 }
 
-/// The name nearest to a misspelt one, by the last part first: "qct" is the beginning of
-/// "class.incast.qct_mean_ms".
+/// Returns the metric whose name is nearest to a misspelt name. The function first compares the
+/// last parts of names: "qct" is the beginning of "qct_mean_ms" in "class.incast.qct_mean_ms".
 fn nearest(name: &str, metrics: &[NamedMetric]) -> Option<String> {
     let last = |id: &str| id.rsplit('.').next().unwrap_or_default().to_owned();
     let begins = metrics.iter().find(|metric| !name.is_empty() && last(&metric.id).starts_with(name));

@@ -14,9 +14,9 @@ use std::fmt::Write;
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab policies")]
 struct PoliciesFile {
-    /// Name of the format: `bufferlab-policies`.
+    /// Name of the output format: `bufferlab-policies`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Policies in the order of `policy list`.
     policies: Vec<PolicyRecord>,

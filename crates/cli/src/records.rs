@@ -22,9 +22,9 @@ pub(crate) fn json<T: Serialize>(file: &T) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab check")]
 struct CheckFile {
-    /// Name of the format: `bufferlab-check`.
+    /// Name of the output format: `bufferlab-check`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Name of the scenario.
     name: String,
@@ -43,8 +43,8 @@ struct CheckFile {
     cables: usize,
     /// Policies of the switches. Each policy is listed once.
     policies: Vec<String>,
-    /// Reason why a run uses one thread for any value of `--threads`. Absent:
-    /// the run may use several threads.
+    /// Reason why a run uses one thread for any value of `--threads`. The field is absent if the
+    /// run may use several threads.
     needs_one_thread: Option<String>,
     /// Estimated memory of a run before its first packet (bytes).
     memory_bytes: u64,
@@ -85,9 +85,9 @@ pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab verify")]
 struct VerifyFile {
-    /// Name of the format: `bufferlab-verification`.
+    /// Name of the output format: `bufferlab-verification`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Verified folders, in the order of the command line.
     folders: Vec<VerifiedFolder>,
@@ -103,8 +103,8 @@ pub(crate) struct VerifiedFolder {
     files: usize,
     /// Total size of the files with a checksum (bytes).
     bytes: u64,
-    /// Folders without checksums. In such folders, the command notices missing files, but no
-    /// changes.
+    /// Folders without checksums. In a folder without checksums, the command notices missing files,
+    /// but no changes of files.
     without_checksums: Vec<String>,
     /// Manifests, pages and tables without a checksum.
     /// The command does not notice changes of files without a checksum.
@@ -146,17 +146,17 @@ pub(crate) fn verify(folders: Vec<VerifiedFolder>) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab theory")]
 struct DerivationFile {
-    /// Name of the format: `bufferlab-derivation`.
+    /// Name of the output format: `bufferlab-derivation`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
-    /// Question that the calculator answers.
+    /// Question that the calculator answers, as the title of the derivation.
     title: String,
     answers: Vec<AnswerRecord>,
     steps: Vec<StepRecord>,
     /// Table of the calculator's values: column headers, then rows.
     table: Option<TableRecord>,
-    /// Conditions under which the answers are valid.
+    /// Conditions under which the calculator's answers are valid.
     notes: Vec<String>,
 }
 
@@ -164,7 +164,8 @@ struct DerivationFile {
 #[derive(Serialize, JsonSchema)]
 struct AnswerRecord {
     name: String,
-    /// Value in the base unit (bytes, seconds, bits/s or a plain number). null: unbounded.
+    /// Value in the base unit (bytes, seconds, bits/s or a plain number). The value is null if
+    /// unbounded.
     value: Option<f64>,
     /// Value of the answer with its unit, as text for people.
     text: String,
@@ -219,30 +220,31 @@ pub(crate) fn derivation(derivation: &Derivation) -> miette::Result<()> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch --verify")]
 struct ParityFile {
-    /// Name of the format: `bufferlab-parity`.
+    /// Name of the output format: `bufferlab-parity`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Number of packets in the record of the switch.
     packets: usize,
-    /// Number of packets decided before the first gap of the record. Without a gap, these are all
-    /// packets.
+    /// Number of packets decided before the first gap of the record. Without a gap, the number is
+    /// that of all packets.
     compared: usize,
     sent: usize,
     /// Number of packets sent with a mark of the switch.
     marked: usize,
     dropped: usize,
     evicted: usize,
-    /// Number of answers that differ between switch and simulator.
+    /// Number of decisions about packets that differ between switch and simulator.
     differences: usize,
-    /// The first answers that differ between switch and simulator.
+    /// The first decisions that differ between switch and simulator.
     first: Vec<DifferenceRecord>,
 }
 
-/// An answer that differs between switch and simulator.
+/// A decision about a packet that differs between switch and simulator.
 #[derive(Serialize, JsonSchema)]
 struct DifferenceRecord {
-    /// Number of the packet in the record, from 0. null: the difference concerns no single packet.
+    /// Number of the packet in the record, from 0. The number is null if the difference concerns no
+    /// single packet.
     packet: Option<usize>,
     /// Kind of difference: `queue`, `verdict`, `mark`, `departure` or `losses`.
     what: String,
@@ -276,9 +278,9 @@ pub(crate) fn parity(comparison: &bufferlab_testbed::parity::Comparison) -> miet
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch")]
 pub(crate) struct SwitchRunFile {
-    /// Name of the format: `bufferlab-dataplane-run`.
+    /// Name of the output format: `bufferlab-dataplane-run`.
     pub(crate) format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     pub(crate) format_version: u32,
     /// Name of the switch.
     pub(crate) name: String,
@@ -292,8 +294,8 @@ pub(crate) struct SwitchRunFile {
     pub(crate) late_arrivals: u64,
     /// Number of frames that the operating system dropped before the switch read them.
     pub(crate) missed: u64,
-    /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). null:
-    /// the kernel does not know this time.
+    /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). The
+    /// value is null if the kernel does not report the CPU time of other guests.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,
@@ -372,7 +374,7 @@ pub(crate) struct SwitchQueueRecord {
     pub(crate) marked: u64,
     /// Largest occupancy of the queue (bytes).
     pub(crate) peak_bytes: u64,
-    /// Time for which packets were in the queue. null: no packet was sent.
+    /// Time for which packets were in the queue. The value is null if the queue sent no packet.
     pub(crate) stay: Option<StayRecord>,
 }
 
@@ -380,9 +382,9 @@ pub(crate) struct SwitchQueueRecord {
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed check")]
 struct TestbedCheckFile {
-    /// Name of the format: `bufferlab-testbed-check`.
+    /// Name of the output format: `bufferlab-testbed-check`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Whether this machine has everything that the testbed needs.
     can_run: bool,
@@ -394,7 +396,7 @@ struct TestbedCheckFile {
 struct TestbedFinding {
     what: String,
     is_there: bool,
-    /// Whether the testbed cannot run without this requirement.
+    /// Whether the testbed cannot run without the requirement that this record describes.
     is_needed: bool,
     /// Advice on how to install a missing requirement.
     advice: String,

@@ -103,7 +103,7 @@ fn judge_runs(
     complete(&failures, recorded.1)
 }
 
-/// Plans of whole experiments, then plans of single statements.
+/// Plans the runs of whole experiments, then the runs of single statements.
 fn plans(
     selected: &Selection<'_>,
     (scale, profile): (ScaleName, Option<Profile>),
@@ -139,7 +139,7 @@ fn report(
     print(&survival(&found.survivals))
 }
 
-/// Formats the number of verdicts that change with other sets of seeds, and their statements.
+/// Formats the number of verdicts that change with other sets of seeds, and the changed statements.
 fn survival(survivals: &[Survival]) -> String {
     if survivals.is_empty() {
         return String::new();
@@ -219,7 +219,7 @@ fn redraw(
     Ok(())
 }
 
-/// Value of `--values` for the values that are part of the program.
+/// Value of `--values` that selects the recorded values inside the program.
 const RECORDED: &str = "recorded";
 
 /// Draws the panels of an experiment, and prints the effects of `rows` (of all statements if
@@ -280,7 +280,7 @@ fn readings(args: &ReproduceArgs, selected: &Selection<'_>, scale: ScaleName) ->
     Ok(())
 }
 
-/// Executes `reproduce --why CLAIM`.
+/// Executes `reproduce --why CLAIM`, which explains the verdict on a claim.
 fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> miette::Result<()> {
     let setting = |(key, value): &(String, String)| {
         Setting::of_text(key, value).map_err(|why| {
@@ -385,7 +385,7 @@ fn recorded_line(recorded: &Ledger, id: &str) -> Option<String> {
     }
 }
 
-/// The statements that tests judge, each with its findings.
+/// Formats the statements that tests judge, each with the findings of its test.
 fn describe_tested(tested: &[Checked<'_>]) -> String {
     let mut text = String::new();
     for one in tested {
@@ -451,7 +451,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     Ok(text)
 }
 
-/// Formats the counts of verdicts: of the runs of this command, and of the whole ledger.
+/// Counts the verdicts of this command's runs and the verdicts of the whole ledger, as text.
 fn verdict_counts(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
     if ledger.rows.is_empty() {

@@ -119,8 +119,8 @@ fn load_store(paths: &[PathBuf], store: Option<&mut Store>) -> miette::Result<Ve
     namespaces.finish().map_err(refused)
 }
 
-/// Prints the parts of a configuration that the program did not understand,
-/// and the tables that it did not read.
+/// Prints the parts of a configuration that the program did not understand, and the tables that the
+/// program did not read.
 fn warn(config: &Config) {
     for problem in &config.problems {
         say(&format!("warning: {problem}"));
@@ -136,8 +136,8 @@ fn unknown(error: PredictError) -> Report {
     miette!(help = help, "{error}")
 }
 
-/// The chip that the user names or the program recognises.
-/// An unknown name is an error, an unrecognised switch is not.
+/// Returns the chip that the user names or the program recognises. An unknown name of a chip is an
+/// error. A switch whose chip the program does not recognise is no error.
 fn chip(config: &Config, choice: &ChipChoice) -> miette::Result<Option<&'static Chip>> {
     match choice.resolve(config) {
         Ok(chip) => Ok(Some(chip)),
@@ -203,7 +203,8 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
     }
 }
 
-/// Writes the memo about the switch, or a memo for each chip in one file.
+/// Writes a memo about the switch. If the switch has several chips, the file has a memo for each
+/// chip.
 fn memo(files: &SonicFiles, out: Option<&Path>) -> miette::Result<()> {
     let mut pages = String::new();
     for (_, config) in load(files)? {
@@ -314,7 +315,7 @@ fn calibrate_files(
     if as_json { json(&found) } else { print(&readable(&calibrate::text(&found))) }
 }
 
-/// Returns the configuration of the only chip, and refuses files of several chips.
+/// Returns the configuration of the only chip, and refuses files for several chips.
 fn only_chip(files: &SonicFiles) -> miette::Result<(Config, &'static Chip)> {
     let mut all = load(files)?;
     if all.len() > 1 {

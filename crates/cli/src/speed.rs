@@ -36,9 +36,9 @@ fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miett
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab bench")]
 struct BenchFile {
-    /// Name of the format: `bufferlab-bench`.
+    /// Name of the output format: `bufferlab-bench`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the output format: 1.
     format_version: u32,
     /// Name of the scenario.
     name: String,
@@ -54,8 +54,8 @@ struct BenchFile {
     peak_flows: u64,
     /// Number of threads that the user requested.
     threads: usize,
-    /// Clock of the measurement. `cpu`: CPU time of the only thread. `wall`:
-    /// elapsed time, with several threads.
+    /// Clock of the measurement. The value `cpu` means the CPU time of the only thread. The value
+    /// `wall` means the elapsed time, with several threads.
     clock: &'static str,
     /// Time of every repetition, the fastest repetition first (s).
     seconds: Vec<f64>,
@@ -63,7 +63,8 @@ struct BenchFile {
     packet_hops_per_second: f64,
     /// Median time for building the network (s).
     built_seconds: f64,
-    /// Largest memory of the process (MB). null: the operating system does not report the memory.
+    /// Largest memory of the process (MB). The value is null if the operating system does not
+    /// report it.
     peak_resident_mb: Option<u64>,
 }
 

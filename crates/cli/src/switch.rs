@@ -161,7 +161,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     all_of([printed, closed, captured])
 }
 
-/// Returns the errors of all steps. A failed step does not stop the next step.
+/// Combines the errors of several steps into one error. A failed step does not stop the next step.
 #[cfg(target_os = "linux")]
 fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> {
     let mut errors: Vec<_> = tried.into_iter().filter_map(Result::err).collect();

@@ -59,7 +59,7 @@ fn demand() -> miette::Result<()> {
     Err(miette!(help = advice.join("\n"), "this machine lacks what the testbed needs: {}", names.join(", ")))
 }
 
-/// The policies of the demonstration: DT and LossPass, with the port buffer of LossPass's testbed.
+/// Policies of the scenario `demo`: DT and LossPass, with the port buffer of LossPass's testbed.
 const DEMO_POLICIES: [(&str, &str); 2] = [
     ("dt", "{ name = \"dt\", alpha = 8.0 }"),
     ("losspass", "{ name = \"losspass\", port_limit = \"static\", port_buffer = \"128 KB\" }"),
@@ -77,7 +77,7 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
     }
 }
 
-/// The runs: the name of the folder and the scenario of each run.
+/// Returns the folder name and the scenario of each planned run.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let own = policy_in_file(args)?;
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
@@ -153,7 +153,7 @@ mod real {
         miette!("{error}")
     }
 
-    /// Continues inside the sandbox, which then receives the requests to end.
+    /// Continues the program inside the sandbox, where it listens for signals that request its end.
     /// Outside the sandbox, this function returns only on failure.
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
@@ -225,8 +225,8 @@ mod real {
     /// Ending of the folder names of simulated runs, after the name of a policy.
     const SIMULATED: &str = "-simulated";
 
-    /// Prepares the folder of results. Earlier runs with other content are an error,
-    /// or `--replace` removes them.
+    /// Prepares the folder of results. Earlier runs with other content are an error. With
+    /// `--replace`, the command removes these earlier runs.
     fn prepare(args: &TestbedRunArgs, out: &Path, plans: &[(String, Plan)]) -> miette::Result<()> {
         let endings: &[&str] = if args.only_real { &[""] } else { &["", SIMULATED] };
         let job = |(name, plan): &(String, Plan), ending: &str| {

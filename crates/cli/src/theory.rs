@@ -25,7 +25,7 @@ pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
     }
 }
 
-/// Executes `--verify`, which compares the answer with a packet-by-packet replay.
+/// Executes `--verify`, which compares a calculator's answer with a packet-by-packet replay.
 fn verify(info: &'static CalculatorInfo, values: &[(String, ParamValue)]) -> miette::Result<()> {
     let found = bufferlab_theory_check::verify(info, values).map_err(|error| refused(info, &error))?;
     print(&format!("\n{found}"))?;

@@ -23,7 +23,7 @@ const KEYS: [(&str, &str); 9] = [
 /// Replaces clap's guess by a tip for a common mistake, if the program has a tip. `words` are the
 /// arguments of the process, without the program.
 pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error {
-    // The tip to pass an unknown option as a value is wrong: no command takes such a value.
+    // clap's tip to pass an unknown option as a value is wrong: no command takes such a value.
     if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(_))) {
         error.remove(ContextKind::Suggested);
     }

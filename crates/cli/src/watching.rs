@@ -33,7 +33,7 @@ pub(crate) fn title(args: &WatchArgs, file: &SwitchFile, text: String, quit: Qui
     })
 }
 
-/// Guard that ends the live view, even if the work panics.
+/// Guard that ends the live view, even if the observed function panics.
 struct Ended<'a>(&'a AtomicBool);
 
 impl Drop for Ended<'_> {

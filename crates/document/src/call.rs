@@ -92,8 +92,8 @@ impl std::error::Error for Mistake {}
 /// brackets around the character.
 type UnquotedChar = (usize, char, usize);
 
-/// Returns the characters of `text` from byte `start` on that are not in quotes. The number of
-/// brackets around a bracket excludes this bracket itself.
+/// Returns the characters of `text` from byte `start` on that are not in quotes. For a bracket, the
+/// number of surrounding brackets excludes the bracket itself.
 ///
 /// # Errors
 /// If a bracket or a quote is not closed, or a closing bracket does not match the open one.

@@ -51,7 +51,7 @@ pub struct Context {
     found: RefCell<Found>,
 }
 
-/// Maximum number of errors that are kept, and of warnings. Further problems are only counted.
+/// Maximum number of stored errors, and of stored warnings. Further problems are only counted.
 const MOST_KEPT: usize = 200;
 
 /// Problems of a document that have been found so far, and their numbers.
@@ -65,7 +65,7 @@ struct Found {
     warnings: usize,
 }
 
-/// A moment in the reading of a document, given by the number of problems recorded before this
+/// A moment in the reading of a document, given by the number of problems recorded before the
 /// moment.
 #[must_use]
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub struct Mark {
     errors: usize,
 }
 
-/// A problem of a document without its key and place.
+/// A problem of a document without the key and the place of the problem.
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {
@@ -121,15 +121,15 @@ impl Context {
         Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
     }
 
-    /// Sets the moved keys. If an unknown key is a moved key, the advice is its new spelling.
+    /// Sets the moved keys. If an unknown key is a moved key, the advice gives its new spelling.
     #[must_use]
     pub const fn with_moved_keys(mut self, moved: &'static [MovedKey]) -> Self {
         self.moved = moved;
         self
     }
 
-    /// Sets the tables of the document.
-    /// If an unknown key belongs to another table, the advice is that table.
+    /// Sets the tables of the document. If an unknown key belongs to another table, the advice
+    /// names the other table.
     #[must_use]
     pub const fn with_tables(mut self, tables: &'static [&'static TableSpec]) -> Self {
         self.tables = tables;
@@ -150,7 +150,7 @@ impl Context {
         };
         let mut owners = others().filter(has);
         let owner = owners.next()?;
-        // If several tables have the key, the advice can recommend none of these tables.
+        // If several tables have the key, the advice cannot recommend one table.
         owners.next().is_none().then(|| format!("`{key}` belongs in {}", owner.title))
     }
 
@@ -342,7 +342,7 @@ impl Found {
     }
 }
 
-/// The problem that represents all problems beyond the maximum number.
+/// The entry for all problems beyond the maximum number of stored problems.
 fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     let left_out = count.checked_sub(MOST_KEPT).filter(|&left_out| left_out > 0)?;
     Some(Problem {

@@ -8,7 +8,7 @@ use crate::tree::{Item, Value};
 use bufferlab_params::Choice;
 use bufferlab_units::is_hidden;
 
-/// Creates the complaint that `item` does not have the kind that `spec` expects.
+/// Creates the complaint that the kind of `item` differs from the kind that `spec` expects.
 pub fn wrong_kind(item: &Item, spec: &Expected<'_>) -> Complaint {
     let found = item.value.kind_in_words();
     Complaint::new(format!("expected {}, found {found}", spec.kind.expected()), format!("this is {found}"))
@@ -40,7 +40,7 @@ pub fn text<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a str, Complain
 pub fn quantity(item: &Item, spec: &Expected<'_>, dimension: Dimension) -> Result<u64, Complaint> {
     let what = dimension.article();
     let label = format!("expected {what} with its unit");
-    // A default of zero is not a useful example of a time.
+    // The default of a time may be zero, but zero is not a useful example of a time.
     let value = if spec.example.starts_with("\"0 ") && dimension == Dimension::Time {
         "\"10 us\""
     } else {

@@ -16,7 +16,8 @@ pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
         Ok(root) => Some(root),
         Err(errors) => {
             for (message, origin) in errors.into_iter().take(1) {
-                // The parser also names an expected kind of string, which does not help the user.
+                // TOML's parser also names an expected kind of string, which does not help the
+                // user.
                 let message = message.trim_end_matches(", expected literal string");
                 let complaint = Complaint::new(format!("not valid TOML: {message}"), "here");
                 let help = syntax_help(context.document(), text, origin);

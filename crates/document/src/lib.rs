@@ -12,7 +12,7 @@
 //! A format is a set of [`spec::TableSpec`]: tables, their keys, and the kind, range,
 //! default and explanation of each key. A [`reader::Reader`] opens one table by its declaration,
 //! refuses unknown keys, converts the values and fills in the defaults.
-//! A [`context::Context`] collects the mistakes, so one pass shows all of them.
+//! A [`context::Context`] collects the mistakes, so one pass shows all mistakes.
 //! The [`schema`] and the [`reference`](mod@reference) are generated from the declarations, too.
 
 pub mod call;

@@ -5,8 +5,8 @@ use bufferlab_params::Limit;
 /// Maximum number of nodes of a graph that fit into a machine's memory.
 pub(crate) const MAX_NODES: u64 = 1 << 20;
 
-/// Maximum size of a document in bytes: a scenario, an experiment, a file that one of these
-/// extends, or standard input.
+/// Maximum size of a document in bytes: a scenario, an experiment, a file that one of them extends,
+/// or the text from standard input.
 pub const DOCUMENT: Limit = Limit {
     name: "bytes of a scenario or an experiment",
     most: 32_000_000,

@@ -152,8 +152,7 @@ impl Converter<'_> {
         (!self.context.failed_since(mark)).then(|| complete(below.params, Profile::Paper, &given))
     }
 
-    /// Records unknown keys.
-    /// Returns the known keys whose misspelling the unknown keys probably are.
+    /// Records unknown keys. Returns the known keys that the unknown keys probably misspell.
     fn refuse_unknown_keys(
         &self,
         path: &str,

@@ -31,8 +31,8 @@ pub struct Reader<'a> {
     /// The resolved table, with a value for every key that was read.
     pub out: OutTable,
     asked: Vec<&'static str>,
-    /// Known keys for which the table probably has a misspelled key. The reader does not report
-    /// these keys as missing.
+    /// Known keys for which the table probably has a misspelled key. The reader does not report the
+    /// known keys as missing.
     misspelled: Vec<String>,
 }
 
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Records that `key` is missing, unless an unknown key is probably its misspelling.
+    /// Records that `key` is missing, unless an unknown key is probably a misspelling of `key`.
     pub fn report_missing(&self, key: &str, example: &str, doc: &str) {
         if self.misspelled.iter().any(|near| near == key) {
             return;
@@ -366,7 +366,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Reads a key's value as a whole number that the declaration limits to the type.
+    /// Reads a key's value as a whole number, within the declared range of the returned type.
     pub fn small_count<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<T> {
         self.count(key).map(narrow)
     }
@@ -439,7 +439,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a key's value as a list of whole numbers that the declaration limits to the type.
+    /// Reads a key's value as a list of whole numbers, within the declared range of the returned
+    /// type.
     pub fn small_counts<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<Vec<T>> {
         self.counts(key).map(|numbers| numbers.into_iter().map(narrow).collect())
     }
@@ -528,7 +529,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads keys of another document that this document sets, in the order of this document.
+    /// Reads the table `key`, whose entries set keys of another document: an experiment sets
+    /// scenario keys. The settings are in the order of the table.
     pub fn settings(&mut self, key: &'static str) -> Vec<Setting> {
         let entries = self.entries(key).iter();
         let setting = |entry: &Entry| {
@@ -607,8 +609,8 @@ impl<'a> Reader<'a> {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order = self.known_keys();
-        // The format does not declare the key `kind` of a table. This key is the first in the
-        // resolved table.
+        // The format does not declare the key `kind` of a table. The key `kind` is the first key of
+        // the resolved table.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }

@@ -1,5 +1,5 @@
-//! A key of another document that this document sets: an experiment changes a scenario,
-//! for example. A mistake in the value is shown at its place in this document.
+//! A setting: one document sets a key of another document. For example, an experiment changes a key
+//! of a scenario. A mistake in the value is shown at its place in the experiment.
 
 use crate::context::Source;
 use crate::tree::{Item, Origin, Value, command_line_value};

@@ -1,6 +1,7 @@
 //! Declares a format as data: tables, keys, kinds, defaults and explanations.
 //!
-//! The reader, the JSON Schema and the reference use these declarations. So the three always agree.
+//! The reader, the JSON Schema and the reference use these declarations, and so agree with each
+//! other.
 
 use bufferlab_params::{Card, Catalog, ParamKind, TableInfo, Word};
 use bufferlab_units::Time;

@@ -142,7 +142,8 @@ pub type SyntaxError = (String, Origin);
 
 /// Parses one TOML document; `source` is the document's index in the context.
 ///
-/// # Errors Lists the syntax errors in the order in which the parser found the errors.
+/// # Errors
+/// Lists the syntax errors in the order in which the parser found the errors.
 pub fn parse(source: u32, text: &str) -> Result<Item, Vec<SyntaxError>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {

@@ -322,7 +322,7 @@ pub static SCALE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of the artifact's settings that differ from the paper.
+/// Keys of the settings in which an artifact differs from its paper.
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
@@ -482,7 +482,7 @@ pub static CONDITION: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys for the value of a claim under another reading of the paper.
+/// Keys for the value of a claim under another interpretation of the paper.
 pub static BESIDE: TableSpec = TableSpec {
     title: "another reading of a claim",
     doc: "The effect under another reading of the paper. The page shows it beside the verdict, which does not depend on it.",

@@ -1,5 +1,5 @@
 //! Format of experiment files. Every table, key and word of the format is data. The reference and
-//! the JSON Schema are generated from these data.
+//! the JSON Schema are generated from the declaration.
 //!
 //! `bufferlab-reproduce` reads experiment files by this declaration, and runs the experiments. The
 //! declaration is a separate crate, because documentation needs it without the code that runs

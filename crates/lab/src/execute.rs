@@ -34,8 +34,8 @@ pub struct Execution {
     pub jobs: Option<NonZero<usize>>,
     /// Threads per run. The result tables do not depend on the number of threads, if the network
     /// can be divided ([`Simulation::needs_one_thread`]). `None` means the cores that no other run
-    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that
-    /// built them need one thread.
+    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. A run needs one thread if a
+    /// policy is bound to the thread that built the policy.
     pub threads: Option<NonZero<usize>>,
     /// Whether packet conservation and the ledger are checked after every event (slow),
     /// not only at the end.
@@ -66,7 +66,8 @@ impl Execution {
 /// Threads of one run constantly wait for each other. If the threads of a run must share cores, the
 /// run is slower than with a single thread.
 fn busy_elsewhere() -> usize {
-    // The fourth field of the line is runnable threads / all threads, and includes this thread.
+    // The fourth field of `/proc/loadavg` is runnable threads / all threads, and includes this
+    // thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let running = text.split(' ').nth(3).and_then(|word| word.split('/').next()?.parse::<usize>().ok());
     running.map_or(0, |running| running.saturating_sub(1))
@@ -209,8 +210,8 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
 /// `go_on` receives the progress and stops the run by returning `false`.
 ///
 /// # Errors
-/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`.
-/// The folder is then unchanged.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`. After an
+/// error, the folder is unchanged.
 pub fn execute_one(
     job: &Job,
     verify: bool,

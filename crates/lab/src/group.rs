@@ -103,8 +103,9 @@ impl Checked {
 /// runs replace any runs. `load` loads the scenario that an existing run should have, given its
 /// folder name and seed. `load` returns `None` for names that this program does not know.
 ///
-/// # Errors If `out` contains files other than runs of this layout and their report. Without
-/// `replace`, also if `out` has runs of other content.
+/// # Errors
+/// If `out` contains files other than runs of this layout and their report. Without `replace`, also
+/// if `out` has runs of other content.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,

@@ -90,10 +90,11 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
 /// Plans a comparison of variants on the same traffic, paired by seed, in the subfolders
 /// `<variant>/seed-<n>`.
 ///
-/// The scenario's policy keeps its parameters from the scenario,
-/// and all other policies have their defaults. Then the changes of the variant are applied.
+/// The scenario's policy keeps its parameters from the scenario, and all other policies have their
+/// defaults. Then the changes of the variant are applied.
 ///
-/// # Errors If no variant can run, two variants have one name, or the folder contains files that no
+/// # Errors
+/// If no variant can run, two variants have one name, or the folder contains files that no
 /// comparison writes.
 pub fn plan_compare(
     load: &Load<'_>,

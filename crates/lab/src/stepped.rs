@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// A run on one thread that its caller advances. Its rows stay in memory until [`Self::finish`].
 ///
-/// Without changes, the results have the bytes of [`crate::execute_one`].
+/// A run without changes writes the bytes that [`crate::execute_one`] writes.
 pub struct SteppedRun {
     loaded: Loaded,
     simulation: Simulation,
@@ -77,7 +77,7 @@ impl SteppedRun {
     /// Returns a copy of the run that continues equally: [`Simulation::fork`].
     ///
     /// # Errors
-    /// If a custom part cannot be copied.
+    /// If a custom policy or workload cannot be copied.
     pub fn fork(&self) -> Result<Self, RunError> {
         let (loaded, rows, changes) = (self.loaded.clone(), self.rows.clone(), self.changes.clone());
         Ok(Self { loaded, simulation: self.simulation.fork()?, rows, changes, started: self.started })
@@ -127,7 +127,7 @@ impl SteppedRun {
     /// Sets a cable down or up: [`Simulation::set_cable`].
     ///
     /// # Errors
-    /// If there is no such cable.
+    /// If the network has no cable with this number.
     pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<(), RunError> {
         if self.simulation.set_cable(cable, up)? {
             self.note(&format!("cable {cable} {}", if up { "up" } else { "down" }));
@@ -135,7 +135,8 @@ impl SteppedRun {
         Ok(())
     }
 
-    /// Runs to the end and writes the folder of `job`, whose scenario must be the run's.
+    /// Runs to the end and writes the folder of `job`. The scenario of `job` must be that of this
+    /// run.
     ///
     /// The scenario in the folder of a changed run begins with the changes, as comments. So no
     /// command takes the folder for a run of the scenario alone. The run also has a caveat.

@@ -86,8 +86,9 @@ pub struct SweepPlan {
 impl SweepPlan {
     /// Plans the sweep, and marks the folder as the folder of a sweep.
     ///
-    /// # Errors If the scenario loads at no point, or two points are equal. Also if the folder
-    /// contains files that no sweep writes, or a point has runs of other content.
+    /// # Errors
+    /// If the scenario loads at no point, or two points are equal. Also if the folder contains
+    /// files that no sweep writes, or a point has runs of other content.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
         let grid = grid_size(&request.vary);

@@ -1,7 +1,7 @@
 //! Compares generated documents with the texts that tests compute.
 //!
 //! A test that finds a stale document fails and stores the fresh text in `target/pages`.
-//! Only `cargo xtask generate` writes documents: it runs the tests of a part and applies the
+//! Only `cargo xtask generate` writes documents: it runs the tests of a crate and applies the
 //! stored texts. A document is a whole file, or a block between two lines of a page.
 
 use std::fmt::Display;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct Pending {
     /// Path of the page, relative to the root of the repository.
     pub path: String,
-    /// The lines before and after the block; `None` if the text is the whole file.
+    /// The lines before and after the block; `None` if the document is a whole file.
     pub markers: Option<(String, String)>,
     /// The fresh text. For a block, this is all text between the markers.
     pub text: String,
@@ -220,7 +220,7 @@ pub fn check_block(path: &str, begin: &str, end: &str, block: &str) -> Result<()
     Pending { path: path.to_owned(), markers, text: block.to_owned() }.check(&root())
 }
 
-/// Fails once with all stale documents, so that a single run of a test stores all fresh texts.
+/// Fails once with all stale documents, so that a single run of the tests stores all fresh texts.
 ///
 /// # Panics
 /// If any of the checks failed.

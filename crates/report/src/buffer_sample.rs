@@ -24,7 +24,7 @@ pub struct BufferSample {
 }
 
 impl BufferSample {
-    /// Occupancy of `priorities`, added up (% of the switch's buffer).
+    /// Sum of the occupancies in `priorities` (% of the switch's buffer).
     #[must_use]
     pub fn percent(&self, priorities: &[u8]) -> f64 {
         let held: u64 = priorities.iter().filter_map(|priority| self.priorities.get(priority)).sum();
@@ -32,9 +32,9 @@ impl BufferSample {
     }
 }
 
-/// Calls `each` with every sample of the arrival phase, in the order of time. Suppose that the
-/// scenario chose the ports (`sample_ports`). Then samples that do not cover every byte of the
-/// switch are skipped. Switches with an unknown buffer size are skipped, too.
+/// Calls `each` with every sample of the arrival phase, in the order of time. The function skips
+/// switches with an unknown buffer size. If the scenario chose the ports (`sample_ports`), the
+/// function also skips samples that do not cover every byte of the switch.
 ///
 /// # Errors
 /// If the table cannot be read.
@@ -52,7 +52,7 @@ pub fn visit_buffer_samples(
             each(&sample);
         }
     };
-    // Rows of one instant are adjacent, with the switch's row first.
+    // Table rows of one instant are adjacent, with the switch's own row before the rows of queues.
     let mut open: Option<BufferSample> = None;
     result.visit(|row: SeriesRow| {
         if row.time_ns >= manifest.duration_ns {
@@ -128,7 +128,7 @@ mod tests {
     /// A sample: instant, total bytes, and priority and bytes of every sampled queue.
     type Shown<'a> = (u64, u64, &'a [(u8, u64)]);
 
-    /// Writes a run with these samples of a switch whose buffer has 1000 bytes.
+    /// Writes a run with the given samples of one switch, whose buffer has 1000 bytes.
     fn run(folder: &Path, samples: &[Shown<'_>]) -> RunResult {
         let names = NameTables { switches: vec!["leaf0".to_owned()], ..NameTables::default() };
         let dir = folder.join("run");
@@ -165,7 +165,8 @@ mod tests {
             &[
                 (0, 0, &[]),
                 (40, 300, &[(1, 100), (3, 150), (3, 50)]),
-                // The samples omit one queue: the priority of the other 100 bytes is unknown.
+                // The sample at 80 ns omits one queue, so the priority of 100 of its 900 bytes is
+                // unknown.
                 (80, 900, &[(3, 800)]),
                 // The last sample is taken after the arrival phase, so the statistics omit this
                 // sample.

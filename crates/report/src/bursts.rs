@@ -14,13 +14,14 @@ const BINS: usize = 9;
 /// Statistics of the open-loop flows of a traffic class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BurstGroup {
-    /// Traffic class of the group's bursts.
+    /// Traffic class of the bursts.
     pub class: String,
     /// Number of bursts with a known result: all packets arrived, or some were lost.
     pub bursts: u64,
     /// Number of bursts without a lost packet.
     pub lossless: u64,
-    /// Whether half of the bursts last for a tenth of the run or longer: a load rather than bursts.
+    /// Whether half of the bursts last for a tenth of the run or longer, so that the class is a
+    /// continuous load.
     pub long_lived: bool,
     /// Number of packets that the bursts sent.
     pub sent_packets: u64,
@@ -41,7 +42,7 @@ pub struct BurstBin {
     pub from_ns: u64,
     /// Upper limit of the bursts' length, excluded (ns); `None` for no limit.
     pub to_ns: Option<u64>,
-    /// Number of bursts in the bin.
+    /// Number of bursts with a length in the bin.
     pub bursts: u64,
     /// Number of the bin's bursts without a lost packet.
     pub lossless: u64,
@@ -54,7 +55,7 @@ impl BurstGroup {
         (self.bursts > 0).then(|| self.lossless as f64 / self.bursts as f64)
     }
 
-    /// Lost packets over sent packets of the bursts; `None` if none were sent.
+    /// Lost packets over sent packets of the bursts; `None` if the bursts sent no packets.
     #[must_use]
     pub fn lost_fraction(&self) -> Option<f64> {
         (self.sent_packets > 0).then(|| self.lost_packets as f64 / self.sent_packets as f64)
@@ -78,7 +79,7 @@ impl BurstBin {
         })
     }
 
-    /// Name of the bin in ids of metrics: `250_500us`, and `2000us_up` for the last bin.
+    /// Name of a bin of burst lengths in metric ids: `250_500us`, and `2000us_up` for the last bin.
     pub(crate) fn key(&self) -> String {
         let us = |ns: u64| ns / 1_000;
         match self.to_ns {
@@ -87,7 +88,8 @@ impl BurstBin {
         }
     }
 
-    /// Name of the bin in tables: `0.25 to 0.5 ms`, and `2 ms and longer` for the last bin.
+    /// Name of a bin of burst lengths in tables: `0.25 to 0.5 ms`, and `2 ms and longer` for the
+    /// last bin.
     #[must_use]
     pub fn label(&self) -> String {
         let ms = |ns: u64| ns as f64 * 1e-6;
@@ -134,8 +136,8 @@ pub struct PortShare {
 }
 
 impl PortShare {
-    /// Carried traffic over the lesser of offered traffic and port rate. `None` if
-    /// nothing was offered.
+    /// Carried traffic over the lesser of offered traffic and port rate. `None` if no traffic was
+    /// offered.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let ideal = self.offered_bps.min(self.rate_bps as f64);
@@ -204,7 +206,7 @@ impl Bursts {
 
 /// Returns the length L with the fewest exceptions from the rule "bursts up to L are absorbed,
 /// longer bursts are not". L is a burst's length, or 0. If several lengths are equally good, the
-/// smallest is returned.
+/// smallest length is returned.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     // If bursts are cut at length 0, every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;
@@ -218,7 +220,7 @@ fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     best
 }
 
-/// Number of packets by the upper edge of their delay (ns), ascending, for every class.
+/// Number of packets by the upper edge of their delay's bin (ns), ascending, for every class.
 pub(crate) type DelaySamples = Vec<(String, Vec<(u64, u64)>)>;
 
 /// Computes the queueing delays by class, over all queues. The results are empty if the run did not
@@ -227,7 +229,8 @@ pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySample
     let mut classes: BTreeMap<u16, (BTreeMap<u64, u64>, u128)> = BTreeMap::new();
     result.visit(|row: DelayRow| {
         let (bins, total_ns) = classes.entry(row.class).or_default();
-        // No packet of the queue waited, but the upper edge of the bin is above 0.
+        // If no packet of the queue waited, the delay is 0, although the bin's upper edge is above
+        // 0.
         let delay_ns = if row.total_ns == 0 { 0 } else { row.to_ns };
         *bins.entry(delay_ns).or_default() += row.packets;
         *total_ns += u128::from(row.total_ns);
@@ -236,7 +239,8 @@ pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySample
     for (class, (bins, total_ns)) in classes {
         let class = result.manifest().names.classes[usize::from(class)].clone();
         let packets: u64 = bins.values().sum();
-        // The quantile is by nearest rank; hundredths make the comparison exact.
+        // The function computes quantiles of delays by nearest rank. Hundredths are whole numbers,
+        // so the comparison with the rank is exact.
         let quantile = |hundredths: u64| {
             let mut seen = 0;
             let at = bins.iter().find(|(_, count)| {
@@ -283,7 +287,7 @@ mod tests {
 
     #[test]
     fn jains_index_by_hand() {
-        // The expected index is (1 + 1 + 0.5)² / (3 · 2.25) = 6.25 / 6.75.
+        // The expected Jain index is (1 + 1 + 0.5)² / (3 · 2.25) = 6.25 / 6.75.
         assert!((jain(&[1.0, 1.0, 0.5]).unwrap() - 0.925_926).abs() < 1e-6);
         assert_eq!(jain(&[2.0; 7]), Some(1.0));
         assert_eq!(jain(&[3.0, 0.0, 0.0, 0.0]), Some(0.25));
@@ -313,7 +317,7 @@ mod tests {
         let fates =
             [(100, true), (110, false), (120, true), (130, true), (140, false), (150, false), (160, true)];
         assert_eq!(best_cut(&fates), 130);
-        // All bursts have equal lengths, so the majority of bursts decides.
+        // All bursts have equal lengths. The best limit is 0 if most of the bursts lost packets.
         assert_eq!(best_cut(&[(250, false), (250, false), (250, true)]), 0);
         assert_eq!(best_cut(&[(250, false), (250, true), (250, true)]), 250);
         assert_eq!(best_cut(&[]), 0);

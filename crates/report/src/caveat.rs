@@ -29,8 +29,8 @@ pub enum Caveat {
         /// Policies of the runs with lost lossless packets.
         policies: Vec<String>,
     },
-    /// The end of the run cut off some flows. Unfinished flows are slow, and no percentile includes
-    /// them.
+    /// The end of the run cut off some flows. Unfinished flows are slow, and percentiles exclude
+    /// unfinished flows.
     UnfinishedFlows {
         /// Number of unfinished flows in all runs.
         unfinished: u64,
@@ -43,11 +43,12 @@ pub enum Caveat {
     },
     /// A schedule was not complete when a run ended.
     UnfinishedSchedule {
-        /// Name of the schedule for sentences, from its workload.
+        /// Name of the schedule in sentences, derived from its workload.
         schedule: String,
         /// Number of the schedule's nodes that were in progress when the runs ended, over all runs.
         unfinished: u64,
-        /// The node in progress that waited longest, in the first affected run.
+        /// The schedule node in progress that waited longest, in the first run with an incomplete
+        /// schedule.
         first: StuckNode,
         /// The drain time of the scenario (ns).
         drain_ns: u64,
@@ -60,23 +61,23 @@ pub enum Caveat {
         policies: Vec<String>,
         /// Number of runs with a deadlock.
         runs: u64,
-        /// The deadlock of the first run that has one.
+        /// The deadlock of the first run with a deadlock.
         first: Deadlock,
     },
     /// The comparison has only one seed, so no interval can be computed.
     SingleSeed,
-    /// A policy lacks seeds that other policies have, so fewer pairs are compared.
+    /// A policy lacks seeds that other policies have, so fewer pairs of runs are compared.
     UnevenSeeds {
         /// Label of the policy that lacks seeds.
         policy: String,
         /// Seeds that other policies have and this policy lacks.
         missing: Vec<u64>,
     },
-    /// The folder lacks planned runs, or has incomplete ones.
+    /// The folder of results lacks planned runs, or has incomplete runs.
     MissingRuns {
         /// Names of the missing runs' folders.
         missing: Vec<String>,
-        /// Number of planned runs of the folder.
+        /// Number of runs that are planned for the folder of results.
         planned: usize,
     },
     /// Statistics exclude flows and queries of the warm-up; all other numbers cover the whole run.
@@ -88,15 +89,15 @@ pub enum Caveat {
     MixedRuns {
         /// The property in which the runs differ: `version`, `profile`, `scenario`, …
         what: &'static str,
-        /// Values of the property in the compared runs.
+        /// Values that the differing property has in the compared runs.
         values: Vec<String>,
     },
     /// A percentile, and every higher percentile, has fewer than ten samples above its value.
     TooFewSamples {
         /// The lowest percentile with too few samples.
         percentile: Percentile,
-        /// Names of the affected groups in reports, each with the number of samples in
-        /// the smallest run.
+        /// Names of the groups of flows or queries with too few samples, each with the number of
+        /// samples in the smallest run.
         groups: Vec<(String, u64)>,
     },
     /// A run has too few queries for reliable statistics.
@@ -337,8 +338,8 @@ fn mentions(sentence: &str, name: &str) -> bool {
     })
 }
 
-/// Lists names of runs, such as `dt; abm, seed 2`. A label without a seed stands for the runs of
-/// all seeds of this label.
+/// Lists names of runs, such as `dt; abm, seed 2`. A label without a seed stands for all runs with
+/// the label, whatever their seed.
 fn names(sayers: &[(&str, u64)], runs: &[(&str, &crate::RunSummary)]) -> String {
     let mut labels: Vec<&str> = sayers.iter().map(|(label, _)| *label).collect();
     labels.dedup();
@@ -378,7 +379,7 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .collect()
 }
 
-/// Returns the caveat of lost lossless packets, which alone have headroom.
+/// Returns the caveat of lost lossless packets. Only lossless packets have headroom.
 fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
     let lost = |run: &crate::RunSummary| run.pauses.as_ref().map_or(0, |pauses| pauses.lost_lossless_packets);
     let concerned: Vec<_> = runs.iter().filter(|(_, run)| lost(run) > 0).collect();
@@ -456,7 +457,8 @@ fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 }
 
 fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    // In each group, the smallest run decides; groups have the order of the first run.
+    // The number of samples of a group is that of the smallest run. Groups have the order of their
+    // first appearance in the runs.
     let mut groups: Vec<(String, u64)> = Vec::new();
     let mut queries: Vec<(String, u64)> = Vec::new();
     let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list

@@ -31,7 +31,7 @@ const BLACK: &str = "#000000";
 const GREY: &str = "#737373";
 
 /// Colours of pages. The series have the colours of Okabe and Ito, Color Universal Design (2008,
-/// jfly.uni-koeln.de/color). Dark mode has the published colours. Light mode has darker ones
+/// jfly.uni-koeln.de/color). Dark mode has the published colours. Light mode has darker colours
 /// with a contrast of 3.
 const COLOURS: [Colour; 18] = [
     colour("page", ["#ffffff", "#15181c", "#ffffff"]),
@@ -74,7 +74,8 @@ const SERIES: [(&str, &str); 12] = [
 enum Rule {
     /// A CSS rule that applies to every chart.
     Chart(&'static str),
-    /// A rule for elements in the colour of their series: `{of}` is the parent, `{c}` the colour.
+    /// A rule for elements in the colour of their series: `{of}` is the parent's class, `{c}` the
+    /// colour.
     Series(&'static str),
 }
 
@@ -163,8 +164,8 @@ mod tests {
     use super::*;
 
     /// Matrices that simulate colour vision without one kind of cones, from linear RGB to linear
-    /// RGB. They show complete dichromacy (Machado, Oliveira and Fernandes, A Physiologically-based
-    /// Model for Simulation of Color Vision Deficiency, IEEE TVCG 15, 2009).
+    /// RGB. The matrices show complete dichromacy (Machado, Oliveira and Fernandes, A
+    /// Physiologically-based Model for Simulation of Color Vision Deficiency, IEEE TVCG 15, 2009).
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
         ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         (
@@ -236,8 +237,9 @@ mod tests {
                     for other in &series[at + 1..] {
                         let (a, b) = (seen(one, sight), seen(other, sight));
                         let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-                        // A difference of about 2.3 is just visible between adjacent areas. The
-                        // lines of a chart are thin and far apart.
+                        // A colour difference of about 2.3 is just visible between adjacent areas.
+                        // Lines of a chart are thin and far apart, so their colours must differ
+                        // more.
                         assert!(apart >= 11.0, "{one} and {other} with {name}: {apart}");
                     }
                 }

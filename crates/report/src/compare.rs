@@ -37,7 +37,7 @@ pub struct Cell {
     pub policy: String,
     /// Value for every seed, in the order of [`Comparison::seeds`]; `None` for a missing seed.
     pub values: Vec<Option<f64>>,
-    /// Mean over the seeds, with its confidence interval.
+    /// Mean of the metric over the seeds, with its confidence interval.
     pub estimate: Option<Estimate>,
     /// Change against the baseline, as a fraction of the baseline's mean. `None` for the baseline
     /// itself, without common seeds, and if the baseline's mean is zero.
@@ -121,15 +121,15 @@ impl Comparison {
 }
 
 /// Returns the queue that was nearest to a pause in any of `runs`; `None` if one of the runs
-/// recorded no such queue.
+/// recorded no queue near a pause.
 fn nearest_pause(runs: &[(&str, &RunSummary)]) -> Option<QueueNearPause> {
     let all: Option<Vec<_>> = runs.iter().map(|(_, run)| run.nearest_pause.as_ref()).collect();
     let share = |queue: &QueueNearPause| queue.held_bytes as f64 / queue.threshold_bytes.max(1) as f64;
     all?.into_iter().max_by(|a, b| share(a).total_cmp(&share(b))).cloned()
 }
 
-/// Computes the relative change of `values` against `baseline`, over the seeds with a value in both
-/// lists.
+/// Computes the relative change of `values` against `baseline`, over the seeds for which both have
+/// a value.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Change> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     Change::from_pairs(&pairs)

@@ -16,7 +16,7 @@ pub struct CriticalPath {
     pub schedule: u32,
     /// Number of the schedule's execution, from 0.
     pub iteration: u32,
-    /// Nodes of the path, the first one first.
+    /// Nodes of the critical path, from the first to the last node.
     pub steps: Vec<CriticalStep>,
     /// Whether the packets of the path were recorded. If not, queues and losses are unknown.
     pub has_packets: bool,
@@ -33,7 +33,7 @@ pub struct CriticalStep {
     pub rank: u32,
     /// Rank that receives the transfer; `None` for a computation.
     pub peer_rank: Option<u32>,
-    /// Hosts that send and receive, of a transfer that passes the simulated network.
+    /// Sending and receiving host of a transfer that crosses the simulated network.
     pub hosts: Option<(String, String)>,
     /// Event that the node waited for: `start`, `node`, `processor` or `scale-up`.
     pub waited_for: &'static str,
@@ -43,9 +43,9 @@ pub struct CriticalStep {
     pub start_ns: f64,
     /// Time at which the node ends (ns).
     pub end_ns: f64,
-    /// Part of the iteration that the node accounts for (ns).
+    /// Length of the critical path's part that belongs to the node (ns).
     pub critical_ns: f64,
-    /// Queue with packets of the transfer for the longest time.
+    /// Queue that stored packets of the transfer for the longest time.
     pub queue: Option<QueueTime>,
     /// First pause or packet loss during the transfer.
     pub first: Option<FirstEvent>,
@@ -129,7 +129,7 @@ pub struct PathTracer {
 }
 
 impl PathTracer {
-    /// Starts with the rows of the critical path of one execution.
+    /// Creates a collector for the given rows: the critical path of one execution.
     #[must_use]
     pub fn new(path: Vec<PathRow>, names: NameTables) -> Self {
         let flows = path.iter().filter_map(|row| Some((row.flow_id?, FlowTrace::default()))).collect();
@@ -209,7 +209,8 @@ impl PathTracer {
         }
     }
 
-    /// Queue with packets of the flow for the longest part of the step's critical time.
+    /// Queue that stored packets of the flow for the longest part of the node's time on the
+    /// critical path.
     fn queue(&self, row: &PathRow, trace: &FlowTrace) -> Option<QueueTime> {
         let until = row.start_ps + row.critical_ps;
         let busy = |stays: &Vec<(u64, u64)>| {
@@ -223,14 +224,15 @@ impl PathTracer {
         (busy > 0).then(|| QueueTime { switch, port, priority, busy_ns: ns(busy) })
     }
 
-    /// First loss of the flow, or first pause of its host or between its switches.
+    /// First packet loss of the flow, or first pause of its sender or between switches of its path.
     fn first(&self, row: &PathRow, src: u32, trace: &FlowTrace) -> Option<FirstEvent> {
         let sender = name_of(&self.names.hosts, src);
         let switches: Vec<_> =
             trace.switches.iter().map(|&switch| name_of(&self.names.switches, switch)).collect();
         let on_path = |pause: &&PauseSpanRow| {
             let is_switch = |name: &String| switches.contains(name);
-            // Without records of packets, the switches are unknown: pauses of the sender count.
+            // If packets were not recorded, the flow's switches are unknown, and only pauses of the
+            // sender count.
             let is_paused = pause.paused == sender || (is_switch(&pause.paused) && is_switch(&pause.by));
             is_paused && overlaps(pause, row)
         };
@@ -265,8 +267,8 @@ fn name_of(names: &[String], index: u32) -> String {
     names.get(index as usize).cloned().unwrap_or_else(|| index.to_string())
 }
 
-/// Rows of the critical path of the slowest execution of every schedule. With an iteration, rows of
-/// that execution only.
+/// Rows of the critical path of the slowest execution of every schedule. If `iteration` has a
+/// number, the function considers only executions with this number.
 #[must_use]
 pub fn slowest(rows: Vec<PathRow>, iteration: Option<u32>) -> Vec<Vec<PathRow>> {
     let mut executions: BTreeMap<(u32, u32), Vec<PathRow>> = BTreeMap::new();
@@ -306,7 +308,7 @@ pub(crate) fn critical_paths(
 }
 
 impl CriticalStep {
-    /// Name of the work: `rank 5 to rank 6 (h5 to h6)` or `computation of rank 5`.
+    /// Name of the node's work: `rank 5 to rank 6 (h5 to h6)` or `computation of rank 5`.
     #[must_use]
     pub fn work(&self) -> String {
         let Some(peer) = self.peer_rank else { return format!("computation of rank {}", self.rank) };
@@ -489,8 +491,8 @@ mod tests {
     #[test]
     fn the_queue_counts_the_union_of_the_stays_of_the_flow() {
         let mut tracer = tracer();
-        // Two of the flow's stays in the queue overlap by 1 us, and one begins before the transfer.
-        // The fourth stay belongs to another flow.
+        // The queue has two overlapping time spans with the flow's packets, and one span that
+        // begins before the transfer. The fourth span belongs to another flow.
         for (flow, time, stored) in [(3, 2, 4), (3, 5, 2), (3, 6, 2), (9, 9, 9)] {
             tracer.packet(&packet(PacketEvent::Departed, flow, time * 1_000_000, stored * 1_000_000));
         }

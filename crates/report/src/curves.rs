@@ -63,13 +63,14 @@ impl CurveLine {
 /// A reference value from another source, drawn as a hollow marker in the colour of its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveMark {
-    /// Name of the line that the mark belongs to.
+    /// Name of the chart's line to which the reference value belongs.
     pub line: String,
     /// Horizontal position of the reference value.
     pub x: f64,
-    /// Vertical value of the mark. A logarithmic axis omits values at or below zero.
+    /// Reference value on the vertical axis. A logarithmic axis omits values at or below zero.
     pub y: f64,
-    /// Legend entry of the mark. Marks of a line with equal text share one entry.
+    /// Legend entry of the reference value. Reference values of one line share an entry if their
+    /// texts are equal.
     pub legend: String,
     /// Description of the reference value, shown as a tooltip.
     pub note: String,
@@ -299,7 +300,7 @@ fn chart(panel: &CurvePanel) -> Chart {
     chart_within(panel, panel)
 }
 
-/// Draws the chart of a piece with the axes of `whole`, so that pieces can be compared.
+/// Draws one of several small charts with the axes of `whole`, so that the charts can be compared.
 fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     let elsewhere = || marks(panel);
     let series = panel.lines.iter().enumerate().map(|(number, line)| Series {
@@ -400,7 +401,7 @@ mod tests {
         }
     }
 
-    /// Values that are not numbers have their names at ticks. No other position has a tick.
+    /// An axis whose values are not numbers has a named tick at each value, and no other ticks.
     #[test]
     fn places_that_are_no_numbers_have_their_names() {
         let mut panel = panel(CurveScale::Linear);
@@ -460,12 +461,12 @@ mod tests {
         many.marks.clear();
         let html = curves_page("many", std::slice::from_ref(&many));
         assert_eq!((html.matches("<figcaption>").count(), html.matches("(4 of 4)").count()), (4, 2));
-        // Every piece has the first line, and each other line is in one piece. The title of a
-        // line occurs once.
+        // Every small chart has the first line, and each other line is in one small chart. The
+        // title of a line occurs once.
         let of = |name: &str| html.matches(&format!("<title>{name}</title>")).count();
         assert_eq!((of("p0"), of("p1"), of("p24")), (4, 1, 1));
         assert!(pieces(&many).iter().all(|piece| piece.lines.len() <= crate::chart_style::STYLES));
-        // The axis of every piece ends at the value of p24 at 24.
+        // The axis of every small chart includes the value of the line p24, which is 24.
         let first = chart_within(&pieces(&many)[0], &many);
         assert!(first.y.place(24.0) > 0.9 && first.y.place(8.0) < 0.4);
     }

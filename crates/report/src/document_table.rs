@@ -19,8 +19,8 @@ pub enum TableFormat {
 }
 
 impl PageTable {
-    /// Formats the table in a notation. The first `left` columns are names, the
-    /// other columns numbers.
+    /// Formats the table in the given notation. The first `left` columns are names, the other
+    /// columns numbers.
     #[must_use]
     pub fn document(&self, format: TableFormat, left: usize) -> String {
         match format {
@@ -85,9 +85,9 @@ fn escaped(text: &str) -> String {
 
 impl Report {
     /// Formats means and 95 % confidence intervals as a table for a document. The table has a
-    /// column per policy, or a row per policy if there are many policies. `metrics` are names
-    /// of metrics. If `metrics` is empty, the table has the headline metrics; for many
-    /// policies, it has the metrics that rank them. `labels` rename policies. `Err` has the
+    /// column per policy, or a row per policy if there are many policies. `metrics` are names of
+    /// metrics. If `metrics` is empty, the table has the headline metrics. With many policies, the
+    /// table has the metrics that rank policies instead. `labels` rename policies. `Err` has the
     /// name of an unknown metric.
     ///
     /// # Errors

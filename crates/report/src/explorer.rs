@@ -22,25 +22,25 @@ pub struct Explorer {
     /// Index of the metric that is drawn first. `None` for the first headline metric with
     /// differing values.
     pub first: Option<usize>,
-    /// Cells by metric, scheme and grid point. Grid points are in the order of the axes; the last
-    /// axis varies fastest.
+    /// Cells by metric, scheme and grid point. Grid points are in the order of the axes, and the
+    /// last axis varies fastest.
     pub cells: Vec<Vec<Vec<Option<ExplorerCell>>>>,
     /// Reference values from other sources, drawn as hollow markers.
     pub marks: Vec<ExplorerMark>,
 }
 
-/// A reference value from another source, shown as a mark (compare [`crate::CurveMark`]).
+/// A reference value from another source, drawn as a marker (compare [`crate::CurveMark`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerMark {
-    /// Index of the mark's metric in the explorer.
+    /// Index of the reference value's metric in the explorer.
     pub metric: usize,
-    /// Index of the mark's scheme in the explorer.
+    /// Index of the reference value's scheme in the explorer.
     pub scheme: usize,
-    /// Index of the mark's grid point, as in the cells.
+    /// Index of the reference value's grid point, in the order of the cells.
     pub place: usize,
-    /// Reference value that the mark shows.
+    /// Reference value that the hollow marker shows.
     pub value: f64,
-    /// Legend entry of the mark.
+    /// Legend entry of the reference value.
     pub legend: String,
     /// Description of the reference value.
     pub note: String,
@@ -49,7 +49,7 @@ pub struct ExplorerMark {
 /// An axis of the explorer: a varied parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExplorerAxis {
-    /// Name of the axis in the address of a view.
+    /// Name of the axis in the URL of an explorer's view.
     pub key: String,
     /// Title of the axis, with the unit of the positions.
     pub title: String,
@@ -63,9 +63,9 @@ pub struct ExplorerAxis {
 /// A metric that the explorer can draw.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExplorerMetric {
-    /// Name of the metric in the address of a view.
+    /// Name of the metric in the URL of an explorer's view.
     pub id: String,
-    /// Heading of the metric in the list; may be empty.
+    /// Heading above the metric in the explorer's list of metrics; may be empty.
     pub group: String,
     /// Name of the metric with its unit.
     pub title: String,
@@ -98,7 +98,8 @@ impl Serialize for ExplorerCell {
 }
 
 impl Explorer {
-    /// Formats the explorer's HTML, which is hidden until its script finds the numbers.
+    /// Formats the explorer's HTML. The HTML is hidden until the explorer's script finds the
+    /// numbers.
     pub(crate) fn markup(&self) -> Markup {
         // The explorer's data are only numbers and names, so JSON can represent them. The code
         // escapes `<`, because this character could end the script element.
@@ -157,7 +158,7 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && is_unit).then_some((number, unit))
 }
 
-/// Returns the kind of a unit, and its size in the first unit of this kind.
+/// Returns the kind of a unit (size, time or rate), and the unit's factor to bytes, ns or bit/s.
 fn scale(unit: &str) -> Option<(u8, f64)> {
     Some(match unit {
         "B" => (0, 1.0),
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(positions_of(&["1e-3", "2"]), Some((vec![0.001, 2.0], String::new())));
         assert_eq!(positions_of(&["10 Gb/s", "400 Mb/s"]), Some((vec![10.0, 0.4], "Gb/s".into())));
         assert_eq!(positions_of(&["1 packet", "2 packet"]), Some((vec![1.0, 2.0], "packet".into())));
-        // Values of mixed kinds, lists and words have no positions.
+        // Values of different kinds, lists and words have no positions on an axis.
         for other in [&["1 KB", "1 us"][..], &["1", "1 KB"], &["[1, 2]", "[3]"], &["true", "1"], &[]] {
             assert_eq!(positions_of(other), None, "{other:?}");
         }

@@ -11,8 +11,8 @@ use bufferlab_results::write_whole;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Pixels of an image per pixel of the file (1/96 inch). The image has 600 dots per inch, the
-/// resolution for print.
+/// Pixels of a PNG image per pixel of the SVG file (1/96 inch). The image has 600 dots per inch,
+/// the resolution for print.
 const PRINT: f32 = 6.25;
 
 /// File name endings of the formats in which a figure is written.
@@ -27,10 +27,10 @@ pub(crate) fn labelled<'a>(labels: &'a Labels, name: &'a str) -> &'a str {
 }
 
 impl Report {
-    /// Writes the charts of completion times into `folder`, each as [`FIGURE_FILES`]. The charts
-    /// are percentiles of the slowdown by flow size, distributions of the slowdown, and
-    /// distributions of the completion times of queries. `labels` rename policies. Returns the
-    /// paths of the written files.
+    /// Writes the charts of completion times into `folder`, each in the formats of
+    /// [`FIGURE_FILES`]. The charts are percentiles of the slowdown by flow size, distributions of
+    /// the slowdown, and distributions of the completion times of queries. `labels` rename
+    /// policies. Returns the paths of the written files.
     ///
     /// # Errors
     /// If a chart cannot be drawn, or a file cannot be written.
@@ -44,7 +44,7 @@ impl Report {
         let shown = self.shown();
         let drawn = parts::drawn(&shown);
         let (short, whole) = (&shown.comparison.policies, &self.comparison.policies);
-        // A user may give a label for the short or for the whole name.
+        // A user may give a label for the short or for the whole name of a policy.
         let label = |name: &str| {
             let at = short.iter().position(|known| known == name);
             let whole = at.map_or(name, |at| whole[at].as_str());
@@ -65,8 +65,8 @@ impl Report {
     }
 }
 
-/// Writes charts with their names into `folder`, each as [`FIGURE_FILES`]. `labels` rename lines
-/// and titles of axes. Returns the paths of the written files.
+/// Writes charts with their names into `folder`, each in the formats of [`FIGURE_FILES`]. `labels`
+/// rename lines and titles of axes. Returns the paths of the written files.
 ///
 /// # Errors
 /// If a chart cannot be drawn, or a file cannot be written.

@@ -24,7 +24,7 @@ use crate::statistics::{Change, Estimate, chance_of, holm};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Accepted chance of an error, over all sentences of a page.
+/// Accepted chance of a false difference, over all sentences of a page.
 const LEVEL: f64 = 0.05;
 /// Relative changes below this fraction are displayed as zero.
 const TOLD: f64 = 0.000_5;
@@ -35,7 +35,7 @@ const MINOR_PERCENT: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SentenceKind {
-    /// The sentence states a difference that is significant after the correction.
+    /// The sentence states a difference that is significant after the correction for all tests.
     Difference,
     /// The sentence states a possible difference, or that no difference is detectable.
     Open,
@@ -65,11 +65,11 @@ pub struct Judgement {
     pub change: Option<Change>,
     /// Mean of the paired differences, in the metric's unit.
     pub difference: Estimate,
-    /// Whether the change is for the better; `None` without a change.
+    /// Whether the change improves the metric; `None` without a change.
     pub better: Option<bool>,
-    /// Chance that noise alone gives a difference at least this clear (p-value).
+    /// The p-value: chance that noise alone gives at least the measured difference.
     pub chance: f64,
-    /// Chance after Holm's correction for all tests of the comparison.
+    /// The p-value after Holm's correction for all tests of the comparison.
     pub corrected: f64,
 }
 
@@ -142,7 +142,8 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
         .filter(|row| row.cells.iter().any(|cell| cell.estimate.is_some()))
         .filter_map(|row| Some((importance(&row.metric)?, row)))
         .collect();
-    // The sort is stable, so classes of equal rank keep their order.
+    // The sort is stable: metrics of equal rank, such as one metric of several classes, keep their
+    // order.
     found.sort_by_key(|(importance, _)| *importance);
     found.into_iter().map(|(_, row)| row).collect()
 }
@@ -175,7 +176,7 @@ struct Look {
     change: Option<Change>,
     /// Means of the baseline and of the scheme over their common seeds.
     levels: (f64, f64),
-    /// Chance that noise alone gives such differences (p-value).
+    /// The p-value: chance that noise alone gives at least the measured differences.
     chance: f64,
     /// The p-value after the correction for all tests.
     corrected: f64,
@@ -186,7 +187,7 @@ impl Look {
         self.corrected <= LEVEL && self.is_told()
     }
 
-    /// Whether the difference is significant only without the correction.
+    /// Whether the difference is significant only before Holm's correction for all tests.
     fn is_hint(&self) -> bool {
         self.chance <= LEVEL && self.corrected > LEVEL && self.is_told()
     }

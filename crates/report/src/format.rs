@@ -224,7 +224,7 @@ fn exact_bytes(value: u64) -> String {
 }
 
 /// Appends `shown` in place of a text of `length` characters. If the replaced text is
-/// right-aligned, the number of blanks in front of it changes.
+/// right-aligned, the function changes the number of blanks before `shown`.
 fn push_aligned(out: &mut String, shown: &str, length: usize) {
     // At the start of a line, up to this number of blanks are an indentation.
     const INDENT: usize = 4;

@@ -1,8 +1,8 @@
 //! Writes completion times and pauses of a run as `fct.txt` and `pfc.txt` of HPCC's simulator.
 //!
 //! Source: `qp_finish` and `get_pfc` of `third.cc`, alibaba-edu/High-Precision-Congestion-Control.
-//! HPCC ends a flow when its sender has the last ACK; here a flow ends when its receiver has the
-//! last byte.
+//! HPCC's simulator ends a flow when the sender has the last ACK. In bufferlab, a flow ends when
+//! the receiver has the last byte.
 
 use crate::error::ReportError;
 use crate::pauses::rows;
@@ -81,7 +81,7 @@ impl Nodes {
 }
 
 /// Lines `sip dip sport dport bytes start_ns fct_ns ideal_ns` of the finished flows, in the order
-/// of their ends.
+/// in which flows end.
 fn fct(result: &RunResult, nodes: &Nodes) -> Result<(String, u64), ReportError> {
     let mut flows: Vec<FlowRow> = result.load()?;
     flows.sort_by_key(|flow| flow.flow_id);

@@ -366,8 +366,8 @@ mod tests {
     #[test]
     fn a_section_moves_up_into_a_line_that_a_whole_one_would_leave_half_empty() {
         let order = |list: Vec<Section>| fill_rows(list).iter().map(|section| section.id).collect::<Vec<_>>();
-        // Without reordering, the queries would be alone in a row, before the chart over time
-        // and the occupancy.
+        // Without reordering, the section on queries would be alone in a row, before the sections
+        // on the buffer over time and on occupancy.
         let list = [("glance", 2), ("distribution", 1), ("queries", 2), ("time", 4), ("occupancy", 1)];
         let list = list.map(|(id, charts)| section(id, charts)).into();
         assert_eq!(order(list), ["glance", "distribution", "queries", "occupancy", "time"]);

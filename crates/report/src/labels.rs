@@ -52,8 +52,8 @@ fn common<'a>(all: &[Parts<'a>], list: impl for<'b> Fn(&'b Parts<'a>) -> &'b [&'
     all.first().map(|first| list(first).iter().copied().filter(in_all).collect()).unwrap_or_default()
 }
 
-/// Returns short labels for people, and the label parts that all labels share and the short labels
-/// omit. Without shared parts the labels are unchanged.
+/// Returns short labels for people, and the label parts that all labels share. The short labels
+/// omit the shared parts. Without shared parts the labels are unchanged.
 #[must_use]
 pub fn short_labels(labels: &[String]) -> (Vec<String>, Vec<String>) {
     short(labels).map_or_else(|| (labels.to_vec(), Vec::new()), |short| (short.labels, short.common))

@@ -53,7 +53,7 @@ pub struct Report {
     pub window: Option<String>,
     /// Label and seed of the folder's finished runs that the report omits.
     pub others: Vec<(String, u64)>,
-    /// Parts of the labels that short labels omit; empty with whole labels.
+    /// Parts of the labels that short labels omit; empty if labels are not shortened.
     pub(crate) common: Vec<String>,
     /// Whether the folder of the report is itself a run.
     single: bool,
@@ -85,7 +85,7 @@ impl Report {
 
     /// Reads runs like `Self::load`, without flows and queries that started before `from_ns`, in a
     /// still empty network. All other numbers (buffers, links, losses) cover the whole run, and a
-    /// caveat states this.
+    /// caveat mentions the difference.
     ///
     /// # Errors
     /// If the folder has no run, a run cannot be read, or runs of different content
@@ -112,8 +112,8 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // The file is checked only without a given order, because a caller with an order
-            // writes the file again.
+            // The function checks `comparison.json` only if the caller gives no order. A caller
+            // with an order writes the file again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
@@ -229,7 +229,8 @@ impl Report {
         text
     }
 
-    /// Findings about the critical path of schedules: the first run of each of the first policies.
+    /// Findings about the critical paths of schedules, from the first run of each of the first
+    /// three policies.
     pub(crate) fn schedule_findings(&self) -> Vec<Sentence> {
         const POLICIES: usize = 3;
         let several = self.comparison.policies.len() > 1;
@@ -246,7 +247,7 @@ impl Report {
     }
 
     /// Lists facts about the runs as names and values: seeds, profile, duration, network, version.
-    /// Pages that combine several reports show these facts.
+    /// Pages that combine several reports show the facts of each report.
     #[must_use]
     pub fn facts(&self) -> Vec<(String, String)> {
         crate::html::facts(self)
@@ -265,7 +266,7 @@ impl Report {
     /// CSV and Parquet. Returns the paths of the written files.
     ///
     /// # Errors
-    /// If reading or writing fails.
+    /// If a file cannot be read or written.
     pub fn write(&self) -> Result<Vec<PathBuf>, ReportError> {
         let mut files = vec![(REPORT_FILE, self.html()?.into_bytes())];
         if !self.single {
@@ -336,7 +337,7 @@ fn of_the_group(dir: &Path, without: &[PathBuf]) -> Result<Vec<Caveat>, ReportEr
 /// missing or damaged.
 ///
 /// # Errors
-/// If the system cannot read the file: with a different order, the baseline would differ.
+/// If the system cannot read the file. An empty order would change the baseline of the comparison.
 fn remembered_order(dir: &Path) -> Result<Vec<String>, ReportError> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -366,7 +367,7 @@ mod tests {
             .expect("writable");
         assert_eq!(order(), Ok(vec!["dt".to_owned(), "abm".to_owned()]));
         fs::remove_file(&path).expect("removable");
-        // A folder in place of the file cannot be read, like a file on a failing disk.
+        // A folder named `comparison.json` cannot be read, like a file on a failing disk.
         fs::create_dir(&path).expect("writable");
         assert!(order().is_err_and(|why| why.contains("comparison.json")), "{:?}", order());
     }

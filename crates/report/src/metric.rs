@@ -1,5 +1,5 @@
-//! Metrics of comparisons. One table declares them (`metric/table.rs`). Labels, findings, rankings
-//! and experiments use this table.
+//! Metrics of comparisons. One table declares all metrics (`metric/table.rs`). Labels, findings,
+//! rankings and experiments use this table.
 
 mod declare;
 mod list;
@@ -126,8 +126,8 @@ const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// Returns the metric with this id; `None` if the table has no such id. The metric's heading
-    /// lacks properties of a run, such as the size limit of short flows.
+    /// Returns the metric with this id; `None` if no metric has the id. The metric's heading lacks
+    /// properties of a run, such as the size limit of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);
@@ -152,7 +152,8 @@ impl Metric {
         found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
     }
 
-    /// Returns every id of the table; classes, switches and other parts are replaced by `name`.
+    /// Returns every metric id of the table; `name` replaces classes, switches and other varying
+    /// parts.
     #[must_use]
     pub fn ids_with(name: &str) -> Vec<String> {
         let ids = table::scopes().into_iter().flat_map(|(scope, _, kinds)| {
@@ -198,7 +199,7 @@ impl Metric {
         fill(text, &self.parts)
     }
 
-    /// Label of a metric in tables, with `{}` for parts.
+    /// Label of a metric in tables, with `{}` for a varying text, such as a class.
     fn label_of(kind: &MetricKind) -> String {
         match (kind.label, kind.statistic) {
             (Some(label), _) => label.to_owned(),

@@ -7,8 +7,8 @@ use bufferlab_units::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
 
-/// Style sheet, written by this crate and free of user data. The style sheet is the only text that
-/// is not escaped.
+/// Style sheet, written by this crate and free of user data. All texts except the style sheet are
+/// escaped.
 const STYLE: &str = include_str!("page/style.css");
 
 /// Returns the style of pages and of their charts.
@@ -49,9 +49,9 @@ pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     }
 }
 
-/// Returns the text of a page or a part of a page. Names on the page may come from files and
-/// contain hidden characters, which could reverse the text around them. The function writes hidden
-/// characters as escapes that JSON in a page understands.
+/// Returns the text of a page or a part of a page. Names on the page may come from files. Their
+/// hidden characters could reverse the text that follows. The function writes hidden characters as
+/// escapes that JSON in a page understands.
 pub(crate) fn finish(page: Markup) -> String {
     match printable(&page.0) {
         Cow::Borrowed(_) => page.into_string(),

@@ -104,8 +104,8 @@ fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
 pub struct Deadlock {
     /// Lossless priority on which the deadlock occurred.
     pub priority: u8,
-    /// Names of the switches in the direction of the traffic. Each switch is paused by the next
-    /// switch, and the last by the first.
+    /// Names of the switches in the direction of the traffic. The next switch of the list pauses
+    /// each switch, and the first switch pauses the last switch.
     pub members: Vec<String>,
     /// Start of the deadlock in simulated time (ns).
     pub since_ns: u64,
@@ -138,7 +138,8 @@ pub(crate) struct PausedLink {
     pub(crate) spans: Vec<(u64, u64)>,
     /// Sum of the durations of the link's pauses (ns).
     pub(crate) total_ns: u64,
-    /// Number of pauses that began while the parent link in the tree paused `by`; 0 for a root.
+    /// Number of pauses of the link that began while `by` was paused by the parent link in the
+    /// tree; 0 for a root.
     pub(crate) passed_on: u64,
     /// Depth of the paused link in the tree of pauses.
     pub(crate) depth: usize,
@@ -188,7 +189,7 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
 }
 
 /// Finds the link that was most often paused when pauses of link `at` began, and counts these
-/// pauses. The result is `None` unless more than half of the pauses of link `at` began in this way.
+/// pauses. The result is `None` unless the count exceeds half of the pauses of link `at`.
 fn parent(links: &[PausedLink], at: usize) -> Option<(usize, u64)> {
     let own = &links[at];
     let above = |other: &PausedLink| other.paused == own.by && other.priority == own.priority;

@@ -134,7 +134,7 @@ impl Page {
     }
 
     /// Formats the PDF file: catalogue, list of pages, the page, its content, the title, and the
-    /// byte offsets of these objects.
+    /// byte offsets of all parts.
     fn file(&self, (width, height): (f32, f32), title: &str) -> Vec<u8> {
         let states: String = self
             .states
@@ -203,7 +203,7 @@ mod tests {
         let start = text.find("stream\n").expect("content") + 7;
         let length = text[start..].find("endstream").expect("its end");
         assert!(text.contains(&format!("/Length {length} >>")));
-        // The letter of the text is drawn as an outline.
+        // The page draws the letter of the text as an outline.
         assert!(!text.contains("Tj") && text[start..start + length].contains(" c "), "{text}");
     }
 }

@@ -82,7 +82,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Cost of a scheme in a column: lower is better, and infinite without a value.
+/// Cost by which a column ranks a scheme: lower is better, and infinite without a value.
 fn cost(row: &MetricComparison, policy: usize) -> f64 {
     let mean = row.cells[policy].estimate.map(|estimate| estimate.mean);
     mean.map_or(f64::INFINITY, |mean| if row.metric.better == Better::Higher { -mean } else { mean })

@@ -10,11 +10,11 @@ use bufferlab_results::REAL_PACKETS;
 
 /// Maximum number of differences between real and simulated runs in a sentence.
 const NAMED: usize = 4;
-/// With one pair of runs, differences above this fraction are reported.
+/// With one pair of runs, a relative difference above this fraction is reported.
 const ALIKE: f64 = 0.05;
 
-/// Returns pairs of labels: a label of runs with real packets, and the label of simulated runs of
-/// this scenario with equal seeds.
+/// Returns pairs of labels: a label of runs with real packets, and the label of simulated runs.
+/// Both runs have one scenario and equal seeds.
 pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
     let is_real = |run: &Run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL_PACKETS);
     let is_same = |one: &Run, other: &Run| {
@@ -32,7 +32,8 @@ struct Pair<'a> {
     row: &'a MetricComparison,
     real: f64,
     simulated: f64,
-    /// Change from the simulator to the real switch; `None` if the simulator's value is zero.
+    /// Change of the metric from the simulator to the real switch; `None` if the simulator's value
+    /// is zero.
     change: Option<Change>,
 }
 
@@ -53,7 +54,8 @@ impl Pair<'_> {
         }
     }
 
-    /// Size of the difference; a sentence names the largest difference first.
+    /// Size of the difference between real and simulated run. A sentence names the largest
+    /// difference first.
     fn size(&self) -> f64 {
         self.change.map_or(f64::INFINITY, |change| change.mean.abs())
     }

@@ -18,7 +18,7 @@ pub(crate) struct RunSamples {
     pub(crate) qct_ns: Vec<(String, Vec<f64>)>,
     /// Time (ns) by occupancy (% of the buffer), over all switches, ascending.
     pub(crate) occupancy: Vec<(f64, u64)>,
-    /// Number of packets by the upper edge of their queueing delay (ns), by class.
+    /// Number of packets by the upper edge of their delay's bin (ns), for every class.
     pub(crate) delays: crate::bursts::DelaySamples,
 }
 

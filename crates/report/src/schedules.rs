@@ -17,18 +17,18 @@ pub struct ScheduleGroup {
     pub name: String,
     /// Number of executions without an unfinished node.
     pub iterations: u64,
-    /// Time of an execution, from the first node that may start to the last end (ns).
+    /// Time of an execution, from the first ready node to the end of the last node (ns).
     pub iteration_ns: Option<Distribution>,
     /// Time of an execution in which the rank that computes longest does not compute (ns).
     pub exposed_ns: Option<Distribution>,
-    /// Bytes that the busiest rank sends in an execution, over the time of the execution (bit/s).
-    /// The bus bandwidth of NCCL's convention, if the algorithm is a ring or direct.
+    /// Send rate of the busiest rank: its sent bytes divided by the time of the execution (bit/s).
+    /// For a ring or a direct algorithm, the rate is the bus bandwidth of NCCL's convention.
     pub rank_bps: Option<Distribution>,
     /// Bus bandwidth of the collectives (bit/s).
     pub bus_bps: Option<Distribution>,
     /// Time between the ends of the first and of the last rank of an execution (ns).
     pub spread_ns: Option<Distribution>,
-    /// Critical path of the slowest execution.
+    /// Critical path of the slowest execution of the schedule.
     #[serde(skip)]
     pub critical_path: Option<CriticalPath>,
     /// Number of nodes in progress when the run ended, without the nodes that wait for these nodes.
@@ -80,7 +80,7 @@ impl Execution {
         }
     }
 
-    /// Length of the execution, from its first ready node to its last end (ps).
+    /// Length of the execution, from its first ready node to the end of its last node (ps).
     fn span(&self) -> u64 {
         self.end_ps.saturating_sub(self.begin_ps.unwrap_or(self.end_ps))
     }
@@ -165,7 +165,7 @@ fn bus_bandwidths(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<
 }
 
 /// Times between the first and the last end of the ranks in the counted executions, by schedule
-/// (ns). `counted` has schedules with iterations.
+/// (ns). `counted` has pairs of a schedule and its iteration.
 fn spreads(
     result: &RunResult,
     counted: &BTreeSet<(u32, u32)>,

@@ -1,33 +1,34 @@
 //! Sequential choice of the number of seeds: adds seeds until intervals are narrow.
 //!
-//! An interval is often narrow by chance, so stopping at the first narrow interval is biased.
-//! An interval of 95 % then contains the truth in fewer than 95 % of cases. So a deciding
-//! interval has a level of `1 - 0.05 / looks` (Bonferroni). All intervals together are then
-//! right with 95 %, whichever look was the last. The number of seeds doubles from look to look,
-//! so that there are few looks.
+//! An interval is often narrow by chance, so stopping at the first narrow interval is biased. An
+//! interval of 95 % then contains the true change in fewer than 95 % of cases. So an interval that
+//! may stop the runs has a level of `1 - 0.05 / checks` (Bonferroni), for the number of interim
+//! checks. With a chance of 95 %, all intervals together contain the true change, whichever check
+//! stops the runs. The number of seeds doubles from one interim check to the next, so that there
+//! are few checks.
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::finding::{judged, pairs};
 use crate::statistics::Change;
 
-/// Number of seeds at the first look: fewer seeds do not show their spread.
+/// Number of seeds at the first interim check: fewer seeds do not show the spread of results.
 const FIRST: u32 = 5;
 
-/// Chance that at least one of the intervals misses the truth.
+/// Chance that at least one of the intervals misses the true change.
 const CHANCE: f64 = 0.05;
 
 /// Rule that decides when the number of seeds is sufficient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopping {
-    /// Half-width of an interval that is narrow enough, as a fraction of the baseline's mean.
+    /// Half-width of a sufficiently narrow interval, as a fraction of the baseline's mean.
     pub half_width: f64,
     /// Maximum number of seeds of a scheme.
     pub most: u32,
-    /// Name of the metric whose interval decides. `None` for the first metric of the ranking.
+    /// Name of the metric whose interval decides. `None` selects the first metric of the ranking.
     pub metric: Option<String>,
 }
 
-/// Result of an interim check (look) of the seeds that have run so far.
+/// Result of an interim check of the seeds that have run so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Name of the metric whose confidence interval decides.
@@ -37,12 +38,13 @@ pub struct Look {
     /// Label of every scheme except the baseline, and its change against the baseline with the
     /// corrected interval.
     pub changes: Vec<(String, Change)>,
-    /// Whether the seeds are sufficient, so that no further look is needed.
+    /// Whether the seeds are sufficient, so that no further interim check is needed.
     pub is_enough: bool,
 }
 
 impl Stopping {
-    /// Numbers of seeds at the looks: 5, 10, 20 and so on, ending with the maximum.
+    /// Numbers of seeds at which interim checks happen: 5, 10, 20 and so on, ending with the
+    /// maximum.
     #[must_use]
     pub fn looks(&self) -> Vec<u32> {
         let doubled = std::iter::successors(Some(FIRST), |seeds| seeds.checked_mul(2));
@@ -53,8 +55,9 @@ impl Stopping {
 
     /// Checks whether the seeds of `comparison` are sufficient.
     ///
-    /// # Errors If the metric is missing, or if no values can be compared. The error is a sentence
-    /// with the reason.
+    /// # Errors
+    /// If the metric is missing, or if no values can be compared. The error is a sentence with the
+    /// reason.
     pub fn look(&self, comparison: &Comparison) -> Result<Look, String> {
         let row = self.row(comparison)?;
         let level = 1.0 - CHANCE / self.looks().len() as f64;
@@ -141,7 +144,7 @@ mod tests {
             }
         }
         let share = |missed: u32| f64::from(missed) / f64::from(TRIALS);
-        // The standard deviation of the share of 5 % is 0.34 %.
+        // The measured share of 5 % has a standard deviation of 0.34 %.
         assert!(share(corrected) < 0.05, "{}", share(corrected));
         assert!(share(plain) > share(corrected), "{} {}", share(plain), share(corrected));
     }
@@ -168,7 +171,7 @@ mod tests {
             metric: Some("class.web.qct_mean_ms".to_owned()),
             ..stopping(half_width, 5)
         };
-        // A stopping rule with a single look at the seeds needs no correction.
+        // A stopping rule with a single interim check needs no correction.
         assert!(of(0.031).look(&comparison).expect("it can be judged").is_enough);
         let look = of(0.029).look(&comparison).expect("it can be judged");
         assert!(!look.is_enough && look.seeds == 5 && look.changes.len() == 2, "{look:?}");

@@ -108,7 +108,7 @@ impl Estimate {
         Some(Self { seeds: n as u64, mean, half_width })
     }
 
-    /// Whether the interval excludes zero; false without an interval.
+    /// Whether the confidence interval of the mean excludes zero; false without an interval.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.half_width.is_some_and(|half| self.mean.abs() > half)
@@ -126,9 +126,9 @@ pub struct Change {
     pub seeds: u64,
     /// Ratio of the scheme's mean to the baseline's mean, less 1: −0.5 is half of the baseline.
     pub mean: f64,
-    /// Lower end of the 95 % interval; `None` with a single seed.
+    /// Lower end of the change's 95 % interval; `None` with a single seed.
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval; `None` with a single seed.
+    /// Upper end of the change's 95 % interval; `None` with a single seed.
     pub high: Option<f64>,
 }
 
@@ -167,7 +167,7 @@ impl Change {
         Some(Self { seeds: n, mean, low, high })
     }
 
-    /// Whether the interval excludes zero; false without an interval.
+    /// Whether the interval of the change excludes zero; false without an interval.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.low.is_some_and(|low| low > 0.0) || self.high.is_some_and(|high| high < 0.0)
@@ -242,7 +242,8 @@ pub fn student_t_975(degrees: u64) -> f64 {
 /// The function uses the finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and
 /// 26.7.4). The sums are exact up to rounding of about 1e-15, far below any significance level.
 ///
-/// # Panics If there are zero degrees of freedom.
+/// # Panics
+/// If there are zero degrees of freedom.
 #[must_use]
 pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     assert!(degrees > 0, "a deviation needs two values");
@@ -284,9 +285,9 @@ pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
 /// Student's paired test of the logarithm of the ratio of the means, as in [`Change`]. If a mean is
 /// not positive, Student's test checks the difference of the means.
 ///
-/// Differences that are equal in all pairs have no deviation, and Student's test would call any of
-/// them certain. (Counts of few events can be equal.) Equal differences get the chance of the sign
-/// test, `2 / 2^n`. The result is `None` with fewer than two pairs.
+/// Differences that are equal in all pairs have no deviation, so Student's test would call any
+/// equal differences certain. (Counts of few events can be equal.) Equal differences get the chance
+/// of the sign test, `2 / 2^n`. The result is `None` with fewer than two pairs.
 pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len();
     if n < 2 {
@@ -309,8 +310,8 @@ pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
 
 /// Corrects the p-values of many tests for the number of tests, by Holm's method. (S. Holm, A
 /// simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6,
-/// 1979.) Suppose that all tests with a chance of at most 5 % are accepted. Then the chance that
-/// *any* of them is wrong is at most 5 %, for any dependence between the tests.
+/// 1979.) If all tests with a corrected p-value of at most 5 % are accepted, the chance of *any*
+/// false acceptance is at most 5 %. This limit holds for any dependence between the tests.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
@@ -352,7 +353,9 @@ mod tests {
             let two = 1.0 - t.abs() / (2.0 + t * t).sqrt();
             assert!((student_two_sided(t, 2) - two).abs() < 1e-12);
         }
-        // Printed tables: 99.9 % are within 8.6103 with four degrees, 99 % within 3.1693 with ten.
+        // Printed tables of Student's distribution: with four degrees of freedom, 99.9 % of the
+        // values are within 8.6103. With ten degrees of freedom, 99 % of the values are within
+        // 3.1693.
         assert!((student_two_sided(8.6103, 4) - 0.001).abs() < 1e-6);
         assert!((student_two_sided(3.1693, 10) - 0.01).abs() < 1e-6);
     }
@@ -381,8 +384,8 @@ mod tests {
         assert!((change.low.unwrap() + 0.216_02).abs() < 1e-5, "{change:?}");
         assert!((change.high.unwrap() - 0.033_19).abs() < 1e-5, "{change:?}");
         assert!(!change.excludes_zero());
-        // If the factor is equal for every seed, the interval has no width, even if the values of
-        // the seeds differ.
+        // If the ratio of the two values is equal for every seed, the interval has no width, even
+        // if the values of the seeds differ.
         let halved = Change::from_pairs(&[(10.0, 5.0), (20.0, 10.0)]).unwrap();
         assert_eq!((halved.mean, halved.low.map(|low| (low * 1e9).round())), (-0.5, Some(-5e8)));
     }

@@ -124,8 +124,8 @@ pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     text
 }
 
-/// Analyses a run's classes of flows with congestion control, and its classes of queries. Answers
-/// of queries count with their queries.
+/// Analyses a run's classes of flows with congestion control, and its classes of queries. A flow
+/// that answers a query counts with the query.
 pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     let mut series: BTreeMap<(u16, bool), Vec<(u64, f64)>> = BTreeMap::new();
     run.result.visit(|row: FlowRow| {
@@ -140,7 +140,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     })?;
     let names = &run.result.manifest().names.classes;
     let states = series.into_iter().map(|((class, of_queries), mut values)| {
-        // The rows of the table are in the order of completion.
+        // The table has the flows or queries in the order of their completion.
         values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let what = if of_queries { "queries" } else { "flows" };
         let series = format!("{} {what}", names[usize::from(class)]);
@@ -178,8 +178,8 @@ fn warm_up(values: &[f64]) -> Option<usize> {
     if batches.len() < BATCHES_MIN {
         return None;
     }
-    // The sums run from each batch to the end. Each term is the difference from the mean of all
-    // batches, to avoid small differences of large squares.
+    // `sum` and `squares` cover the values from one batch to the last batch. Each term is the
+    // batch's difference from the mean of all batches, to avoid small differences of large squares.
     let about = mean(&batches);
     let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
     for (at, batch) in batches.iter().enumerate().rev() {
@@ -191,7 +191,8 @@ fn warm_up(values: &[f64]) -> Option<usize> {
             continue;
         }
         let error = (squares - sum * sum / left).max(0.0) / (left * left);
-        // If errors are equal, the error with fewer omitted batches counts.
+        // If two numbers of omitted batches give equal standard errors, MSER-5 takes the smaller
+        // number.
         if error <= best.0 {
             best = (error, at);
         }
@@ -240,7 +241,7 @@ mod tests {
     }
 
     /// A person computed this example: twenty batches of five equal values. The first two batches
-    /// are 0, and the other batches are 1 and 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
+    /// are 0, and the other batches are alternately 1 and 1.2. MSER(2) = 18 x 0.01 / 18^2.
     #[test]
     fn the_least_standard_error_decides() {
         let of_batch = |at: usize| match at {
@@ -267,7 +268,8 @@ mod tests {
         }
         assert!(independent >= 185, "98 % of what is independent counts as such: {independent} of 200");
         let share = held as f64 / f64::from(independent);
-        // The expected share is 0.95, with a standard deviation of 0.016.
+        // The interval should contain the true mean in 95 % of the series, with a standard
+        // deviation of 1.6 %.
         assert!((0.9..1.0).contains(&share), "{share}");
         let slow: Vec<f64> = (0..400).map(|at| (at as f64 / 60.0).sin()).collect();
         assert_eq!(batch_means(&slow), None);

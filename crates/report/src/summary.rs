@@ -73,7 +73,7 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GroupKey {
-    /// The group contains all flows.
+    /// The group contains all flows of the run.
     All,
     /// The group has flows below a size that belong to no query.
     Short {
@@ -107,7 +107,7 @@ impl GroupKey {
 /// Statistics of a group of flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowGroup {
-    /// Key of the group of flows.
+    /// Key that identifies the group of flows.
     pub group: GroupKey,
     /// Number of flows in the group.
     pub flows: u64,
@@ -506,7 +506,8 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
         let middle =
             |&(from, to, _): &(u64, u64, u64)| if from == 0 { 0.0 } else { (from + to) as f64 / 2.0 };
         let mean = bins.iter().map(|bin| middle(bin) * bin.2 as f64).sum::<f64>() / time as f64;
-        // The quantile is by nearest rank in time; thousandths make the comparison exact.
+        // The function computes quantiles by nearest rank in time. Thousandths are whole numbers,
+        // so the comparison with the rank is exact.
         let quantile = |thousandths: u128| {
             let mut seen = 0;
             let at = bins.iter().find(|bin| {

@@ -435,7 +435,8 @@ mod tests {
         let (without, with) = (chart.markup().into_string(), chart.markup_with(&[strip]).into_string());
         assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
         let with = with.split("<template").next().unwrap();
-        // The test's word occurs twice in tooltips and once as text.
+        // The word "evacuation" occurs twice in tooltips, and once as text on the bar that is wide
+        // enough.
         assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
     }
 

@@ -171,7 +171,8 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
         seeds => format!("Mean over {seeds} seeds ± half of its 95 % confidence interval."),
     };
     wrap(&mut out, "", &format!("{text} The report has the changes against {}.", comparison.baseline()));
-    // The ranked table above contains the first metrics, and sets the order of the policies.
+    // The ranked table, which is already printed, has the first metrics, and sets the order of the
+    // policies.
     let ranking = Ranking::of(comparison);
     let ranked = |row: &&MetricComparison| {
         ranking

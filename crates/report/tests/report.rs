@@ -425,7 +425,8 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
     assert!(report.text().contains("timeouts") && !report.text().contains("Jain"));
 }
 
-/// Bytes in the switch, and bytes of a queue with its limit, if the queue has a row.
+/// Total bytes in the switch, then the length and the limit of its sampled queue, if the table has
+/// a row of this queue.
 type Sample = (u64, Option<(u64, Option<u64>)>);
 
 /// Writes a run of `policy` with samples every microsecond at leaf-0, and its losses by switch. The

@@ -38,7 +38,7 @@ enum Cells {
     U16(UInt16Builder),
     U8(UInt8Builder),
     F64(Float64Builder),
-    /// Keys into a list of names that is known before the first row.
+    /// Indices into a list of names that is known before the first row.
     Name(Int32Builder, Arc<StringArray>),
     Word(StringDictionaryBuilder<Int32Type>),
     Text(StringBuilder),
@@ -184,8 +184,8 @@ enum ReadColumn<'a> {
     U16(&'a PrimitiveArray<UInt16Type>),
     U8(&'a PrimitiveArray<UInt8Type>),
     F64(&'a PrimitiveArray<Float64Type>),
-    /// Keys, and for each key the index of its name in the run's table of names (`None`:
-    /// unknown name).
+    /// Dictionary keys of the cells, and for each key the index of its name in the run's table of
+    /// names. An unknown name has the index `None`.
     Name(&'a PrimitiveArray<Int32Type>, Vec<Option<u32>>, &'a StringArray),
     Word(&'a PrimitiveArray<Int32Type>, Vec<&'static str>),
     Text(&'a StringArray),

@@ -1,5 +1,5 @@
-//! Exclusive write access by lock files. The operating system releases a lock
-//! when its process dies. The lock file is removed when the work ends.
+//! Exclusive write access by lock files. The operating system releases a lock when the process that
+//! has the lock dies. The lock file is removed when the work ends.
 
 use crate::error::ResultsError;
 use crate::folder::clear_barren;
@@ -28,8 +28,9 @@ impl Claim {
     /// equal commands would each begin some of the runs. Each command would fail at a run of the
     /// other command.
     ///
-    /// # Errors [`ResultsError::Busy`], at once and without any change, if the folder is claimed.
-    /// Other errors if the folder cannot be created or written.
+    /// # Errors
+    /// [`ResultsError::Busy`], at once and without any change, if the folder is claimed. Other
+    /// errors if the folder cannot be created or written.
     pub fn folder(out: &Path) -> Result<Self, ResultsError> {
         let mut made = Vec::new();
         loop {
@@ -92,7 +93,8 @@ impl Claim {
             match fs::read(path) {
                 Ok(content) if content != token.as_bytes() => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // On some systems a lock also blocks reading; the lock file exists in that case.
+                // On some systems nobody can read a locked file. A read error then means that the
+                // lock file exists.
                 _ => return Ok(Self { file, path: path.to_path_buf(), made: Vec::new() }),
             }
         }
@@ -107,8 +109,8 @@ impl Drop for Claim {
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {
-            // Remove folders that this claim created and that stayed empty.
-            // Stop at the first other folder.
+            // Remove folders that this claim created and that are empty. Stop at the first folder
+            // that the system refuses to remove.
             if fs::remove_dir(made).is_err() {
                 break;
             }

@@ -175,7 +175,7 @@ fn keys(scenario: &str) -> Vec<(String, String)> {
 pub struct Mixture {
     /// Folder of the first run, relative to the group's folder.
     pub one: String,
-    /// Folder of the second run, which has other content.
+    /// Folder of the second run, whose content differs from the first run's.
     pub other: String,
     /// Differences between the contents of the two runs.
     pub differences: Vec<Difference>,

@@ -339,7 +339,7 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
                 // Claiming and releasing the path removes its lock file.
                 drop(Claim::acquire(&path, &path));
             }
-            // Without the finished file, the hidden file may belong to another program.
+            // If the finished file is missing, the hidden copy may belong to another program.
             if whole_of(&name).is_some_and(|whole| folder.join(whole).is_file()) {
                 remove_half(&path);
             }

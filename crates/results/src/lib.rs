@@ -12,8 +12,8 @@
 //! | `SHA256SUMS` | checksums of all files but `timing.json` |
 //!
 //! A folder of several runs has a [`Group`] that lists its runs. [`RunWriter`] fills a hidden
-//! folder beside the target and renames it at the end. So a folder with a manifest is complete,
-//! and a killed run leaves no result. [`RunResult`] reads a finished run.
+//! folder beside the target, and renames the hidden folder at the end. So a folder with a manifest
+//! is complete, and a killed run leaves no result. [`RunResult`] reads a finished run.
 //!
 //! **Determinism.** Equal rows and an equal header give equal bytes in every file
 //! but `timing.json`. So files have no clock times, no machine name, fixed writer settings,

@@ -26,8 +26,8 @@ pub struct RunHeader {
     pub scenario_name: String,
     /// Description of the scenario.
     pub scenario_description: String,
-    /// Text of the resolved scenario as a scenario file. The run stores the text beside the tables,
-    /// and hashes it.
+    /// Text of the resolved scenario as a scenario file. The run stores the text and its hash
+    /// beside the tables.
     pub scenario_toml: String,
     /// Files that the resolved scenario refers to, by name.
     /// The files are stored beside the scenario, so that the folder can be run again.
@@ -48,7 +48,8 @@ pub struct RunHeader {
     pub drain_ns: u64,
     /// Size below which a flow counts as short (bytes), unless the flow belongs to a query.
     pub short_flow_bytes: u64,
-    /// Interval between samples of the time series (ns); 0: no samples.
+    /// Interval between samples of the time series (ns). The value 0 means that the run takes no
+    /// samples.
     pub sample_interval_ns: u64,
     /// Name of the sampled switch; `None` without samples.
     pub sample_switch: Option<String>,
@@ -154,7 +155,8 @@ pub struct Manifest {
     pub drain_ns: u64,
     /// Size below which a flow counts as short (bytes), unless the flow belongs to a query.
     pub short_flow_bytes: u64,
-    /// Interval between samples of the time series (ns); 0: no samples.
+    /// Interval between samples of the time series (ns). The value 0 means that the run took no
+    /// samples.
     pub sample_interval_ns: u64,
     /// Name of the sampled switch; `None` without samples.
     pub sample_switch: Option<String>,

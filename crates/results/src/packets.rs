@@ -143,7 +143,8 @@ impl PacketTable {
         self.groups.iter().map(|group| group.rows).sum()
     }
 
-    /// Calls `each` with the brief of every row of a row group that concerns `switch`, in order.
+    /// Calls `each` with the short form of every row of a row group that concerns `switch`, in
+    /// order.
     ///
     /// # Errors
     /// If the file cannot be read.

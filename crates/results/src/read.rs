@@ -111,7 +111,8 @@ impl RunResult {
         }
         for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
             match files.iter().find(|file| file.name == name) {
-                // The first loop has already compared this file with an equal checksum.
+                // The manifest and the checksum file agree, and the first loop has compared the
+                // file with the manifest's checksum.
                 Some(file) if file.sha256 == sum => {}
                 Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
                 None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),
@@ -167,7 +168,7 @@ impl RunResult {
         fs::read_to_string(&path).map_err(ResultsError::io("read", &path))
     }
 
-    /// Reads the duration of the run; `None` if the run did not record it.
+    /// Reads the duration of the run; `None` if the run did not record its duration.
     ///
     /// # Errors
     /// If `timing.json` exists but cannot be read, or has changed since the run wrote it.

@@ -1,9 +1,9 @@
 //! Checksums of a folder in the format of `sha256sum`, so that every changed byte is detected.
 //!
-//! A run's folder lists all of its files but `timing.json`, which differs between equal runs
-//! and contains its own digest.
-//! A folder of several runs lists the pages and tables derived from the runs,
-//! and the manifests of the runs. The program `sha256sum --check SHA256SUMS` reads the file, too.
+//! The checksum file of a run lists all files of the run but `timing.json`, which differs between
+//! equal runs and contains its own digest. The checksum file of several runs lists their manifests,
+//! and the pages and tables that are derived from the runs. The program `sha256sum --check
+//! SHA256SUMS` reads the file, too.
 
 use crate::digest::{self, FileFault, FileInfo, sha256};
 use crate::error::ResultsError;
@@ -28,8 +28,9 @@ impl Sums {
 
     /// Reads the checksums of `folder`; `None` if the folder has no checksum file.
     ///
-    /// # Errors If the checksum file exists but has changed since a command wrote the file. A
-    /// changed checksum file never counts as a file of an older format.
+    /// # Errors
+    /// If the checksum file exists but has changed since a command wrote the file. A changed
+    /// checksum file never counts as a file of an older format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(SUMS_FILE);
         let damaged = || ResultsError::Damaged {
@@ -124,7 +125,8 @@ pub fn write_sealed<C: AsRef<[u8]>>(
     runs: Option<&[String]>,
 ) -> Result<(), ResultsError> {
     fs::create_dir_all(folder).map_err(ResultsError::io("create", folder))?;
-    // Replace damaged checksums. Their files are rewritten now, or later reported as unchecked.
+    // Replace damaged checksums. Files with damaged checksums are rewritten now, or reported as
+    // unchecked later.
     let mut sums = match Sums::read(folder) {
         Err(ResultsError::Damaged { .. }) => Sums::default(),
         sums => sums?.unwrap_or_default(),

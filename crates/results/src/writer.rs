@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 /// Number of rows of a table that the writer collects before encoding: one or two megabytes for the
 /// widest table.
 const BATCH_ROWS: usize = 8_192;
-/// Number of rows per row group of a table. An encoded group takes some megabytes of memory until
-/// it is written.
+/// Number of rows per row group of a table. An encoded row group takes some megabytes of memory
+/// until the writer stores the row group in the file.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// Number of rows per row group of the packet table. With small groups, a reader of a short period
-/// reads few rows outside this period.
+/// Number of rows per row group of the packet table. If row groups are small, a reader of a short
+/// period reads few rows outside the period.
 const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
@@ -53,8 +53,9 @@ impl RunWriter {
     /// result of a run. The complete new run replaces the earlier result. Writes the resolved
     /// scenario and its inputs first.
     ///
-    /// # Errors If `dir` contains other files, another process is writing to `dir`, two names are
-    /// equal, or writing fails.
+    /// # Errors
+    /// If `dir` contains other files, another process is writing to `dir`, two names are equal, or
+    /// writing fails.
     pub fn create(dir: &Path, head: RunHeader) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -78,8 +79,8 @@ impl RunWriter {
     /// If writing fails, or other files have appeared in the target during the run.
     ///
     /// # Panics
-    /// If `totals` has other classes, switches or hosts than the head,
-    /// since rows would be labelled wrongly.
+    /// If `totals` has other classes, switches or hosts than the header of the run, since rows
+    /// would be labelled wrongly.
     pub fn finish(
         self,
         totals: &RunTotals,
@@ -142,8 +143,9 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
 /// Stores the files of a run from another machine in the folder `dir`. Like [`RunWriter::finish`],
 /// the function stores all files or none, and replaces only an earlier run.
 ///
-/// # Errors If the files do not belong to a finished run, `dir` contains other files, another
-/// process is writing to `dir`, or writing fails.
+/// # Errors
+/// If the files do not belong to a finished run, `dir` contains other files, another process is
+/// writing to `dir`, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {

@@ -1,7 +1,8 @@
 //! The scenario format as data: every table, key, kind, default and explanation, in one place.
 //!
 //! The reader accepts only the keys of these tables. The JSON Schema and the reference in
-//! `docs/reference/scenarios.md` are generated from the tables, so the three cannot drift apart.
+//! `docs/reference/scenarios.md` are generated from the tables, so they always agree with the
+//! reader.
 
 mod catalogs;
 mod declare;
@@ -40,8 +41,8 @@ use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{Expected, Kind, TableSpec, Variant};
 use bufferlab_document::tree::Merging;
 
-/// Rules for merging a scenario with a scenario that it extends. They supplement the declarations
-/// of tables.
+/// Rules for merging a scenario with a scenario that it extends. The rules supplement the
+/// declarations of tables.
 pub(crate) static MERGING: Merging = Merging {
     alternatives: &[
         &["buffer", "buffer_per_port_per_gbps"],

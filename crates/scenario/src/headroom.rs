@@ -91,8 +91,8 @@ pub(crate) fn paused_cable(
 }
 
 /// Returns the headroom of a policy with `params` for a lossless ingress queue (bytes). The
-/// last matching profile with a headroom takes precedence over the number of the port. `None` if
-/// the policy has no headroom.
+/// headroom of the last matching buffer profile takes precedence over the parameter `headroom`.
+/// `None` if the policy has no headroom.
 pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u8) -> Option<u64> {
     let find = |wanted: &str| params.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
     let general = match find("headroom")? {

@@ -1,5 +1,5 @@
-//! Scenario files: reads the text of an experiment, checks it, and resolves it to a
-//! runnable scenario.
+//! Scenario files: the crate reads the text of an experiment, checks the text, and resolves the
+//! text to a runnable scenario.
 //!
 //! ```text
 //!   scenario.toml ─┐ extends                                        ┌─► Scenario   what a driver runs
@@ -8,8 +8,8 @@
 //!                                        └─► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
-//! `bufferlab-document` reads a document by its declaration. This crate has the declaration, and
-//! the checks of more than one value.
+//! `bufferlab-document` reads a document by its declaration. This crate has the declaration of
+//! scenarios, and the checks that compare several values.
 //!
 //! The format is data ([`json_schema`], [`REFERENCE_PAGES`]). The reader, the JSON Schema for
 //! editors and the reference in `docs/reference/scenarios` come from one list of keys.

@@ -63,7 +63,7 @@ pub struct Changes<'a> {
 /// ms")`. A key names a list entry by number or name.
 ///
 /// # Errors
-/// All mistakes that one pass can find.
+/// Returns all mistakes that one pass over the scenario can find.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
     load_changed(path, None, &Changes { overrides, ..Changes::default() })
 }
@@ -72,7 +72,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 /// content of the file.
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
@@ -96,11 +96,11 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
     Ok(loaded)
 }
 
-/// Loads a scenario file with keys that another document sets, in order. For a mistake in these
-/// keys, the error shows the other document.
+/// Loads a scenario file with keys that another document sets, in order. For a mistake in the keys
+/// of the other document, the error shows a place in the other document.
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
@@ -121,16 +121,16 @@ pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError>
 /// Loads a scenario from its text, as if it were the content of `path` (which need not exist).
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
     load_changed(path, Some(text), &Changes { overrides, ..Changes::default() })
 }
 
 /// Loads a scenario from its text with keys that another document sets, in order. For a mistake in
-/// these keys, the error shows the other document.
+/// the keys of the other document, the error shows a place in the other document.
 ///
 /// # Errors
-/// In the cases of [`load`].
+/// Returns the errors of [`load`].
 pub fn load_text_with(path: &Path, text: &str, settings: &[Setting]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let root = read_chain(&mut context, path, text.to_owned());

@@ -125,7 +125,8 @@ pub struct RdmaSpec {
     /// Time without an acknowledgement after which a queue pair sends a message again. With `None`,
     /// losses that the receiver cannot report are never repaired.
     pub retransmission_timeout: Option<Time>,
-    /// Time after which go-back-N repeats a negative acknowledgement; `None` sends one per gap.
+    /// Time after which go-back-N repeats a negative acknowledgement. With `None`, a queue pair
+    /// sends one negative acknowledgement per gap.
     pub nack_interval: Option<Time>,
     /// Method by which RDMA receivers report ECN marks to senders.
     pub notification: Notification,
@@ -134,7 +135,7 @@ pub struct RdmaSpec {
     /// Whether a message is complete when its last ACK reaches the sender, not when its last byte
     /// reaches the receiver.
     pub ends_at_sender: bool,
-    /// Number of bytes per segment, beside the payload, in the slowdown's ideal.
+    /// Header bytes per segment in the ideal completion time, by which the slowdown is computed.
     pub ideal_header_bytes: u32,
 }
 
@@ -142,8 +143,8 @@ pub struct RdmaSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PersistentSpec {
     /// Largest number of connections from one host to another. If all connections are busy, a
-    /// message waits for the first free one. With `None` the number has no limit: a message opens
-    /// another connection.
+    /// message waits for the first free connection. `None` means no limit: if all connections are
+    /// busy, a message opens another connection.
     pub connections_per_pair: Option<u32>,
     /// Whether a connection that was idle for longer than its timeout starts again with the initial
     /// window (RFC 5681 section 4.1).
@@ -153,7 +154,7 @@ pub struct PersistentSpec {
 /// Pacing of a sender by the clock, without feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
-    /// Rate on the wire while a flow sends, with headers.
+    /// Rate on the wire while a flow sends, including headers.
     pub rate: BitRate,
     /// Distribution of the gaps between the packets of a flow.
     pub spacing: Spacing,

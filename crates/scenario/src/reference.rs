@@ -88,7 +88,7 @@ impl ReferencePage {
                 let _ = writeln!(sections, "| `{}` | {} | {} |", sizes.name, sizes.summary, sizes.source);
             }
         }
-        // On a separate page, sections are one level higher.
+        // On a separate page, headings of sections are one level higher.
         let sections = sections.replace("### ", "## ");
         format!(
             "# {}\n\n<!-- generated from crates/scenario/src/format and the registries by `cargo xtask generate` -->\n\n\

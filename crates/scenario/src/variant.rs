@@ -121,8 +121,9 @@ impl Variant {
 
     /// Parses the text of a variant.
     ///
-    /// # Errors A mistake with its place: in brackets, the policy, a parameter or a path. The
-    /// values of parameters are checked when a scenario is loaded with the variant.
+    /// # Errors
+    /// Returns a mistake with its place: in brackets, the policy, a parameter or a path. The values
+    /// of parameters are checked when a scenario is loaded with the variant.
     pub fn parse(written: &str) -> Result<Self, Mistake> {
         let (named, start) = label_of(written)?;
         let seen = unquoted(written, start)?;

@@ -22,7 +22,8 @@ pub(crate) const KINDS: usize = PacketEvent::ALL.len();
 pub(crate) struct Kind {
     name: &'static str,
     is_loss: bool,
-    /// Number of the colour of the kind's line; `None` if the kind has no line.
+    /// Number of the line's colour for this kind of events; `None` if pages draw no line of this
+    /// kind.
     colour: Option<u8>,
 }
 
@@ -130,8 +131,8 @@ pub(crate) struct Bucket {
     pub(crate) queues: Vec<QueueTrace>,
     /// Growth of each class's stored bytes in the time of the bucket.
     pub(crate) classes: Vec<(u16, i64)>,
-    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest. `None` if no
-    /// packet was stored in the buffer or left it.
+    /// Occupancy of the whole buffer: the last value, the greatest value, and the time of the
+    /// greatest value. `None` if no packet was stored in the buffer or left the buffer.
     pub(crate) whole: Option<(u64, u64, u64)>,
     pub(crate) counts: [u32; KINDS],
 }
@@ -163,7 +164,8 @@ pub(crate) struct Gatherer {
     start: u64,
     width: u64,
     pub(crate) buckets: Vec<(u64, Bucket)>,
-    /// For every queue, the last bucket with its events, and the event's index in this bucket.
+    /// For every queue: the number of the last bucket with events of the queue, and the index of
+    /// the queue's entry in this bucket.
     met: Vec<(u64, u32)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,

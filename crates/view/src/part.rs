@@ -18,8 +18,8 @@ const ROWS: u64 = 50_000_000;
 /// Adds a view to the report of a single run with recorded packets. The view shows the switch with
 /// the most losses. A report of several runs, or without packets, stays unchanged.
 ///
-/// If the view is too large, a sentence replaces it. A sentence also replaces the view of a run
-/// that cannot be repeated, such as a run of another version.
+/// If the view is too large, a sentence replaces the view. A sentence also replaces the view of a
+/// run that cannot be repeated, such as a run of another version.
 ///
 /// # Errors
 /// If the run's files cannot be read.

@@ -174,7 +174,8 @@ impl Choices {
         self.busy.min(self.queues)
     }
 
-    /// Sentences about choices that exceed the switch, to be added to the result's sentences.
+    /// Sentences about choices that are too large for the switch, to be added to the result's
+    /// sentences.
     fn reduced(&self) -> String {
         let others = self.ports - 1;
         let fewer = [
@@ -313,8 +314,8 @@ impl Play {
         let request =
             WindowRequest { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
         let mut window = window(&index, &source, &classes, &request)?;
-        // The page shows sums of losses and no single losses, so half of the
-        // answer would be unused.
+        // The page shows sums of losses. A list of single losses would double the size of the
+        // answer.
         window.losses.clear();
         window.counts.clear();
         let buffer_bytes = choices.buffer_kb * 1_000;
@@ -338,7 +339,7 @@ fn words_of(error: &bufferlab_scenario::LoadError) -> String {
     first.unwrap_or_else(|| error.to_string())
 }
 
-/// Comparison of the policy, or the reason, that caused a loss.
+/// Text about the cause of a loss: the limit that the policy compared with, or the drop reason.
 fn what(row: &PacketRow) -> String {
     let reason = row.reason.unwrap_or("lost");
     match row.bound {

@@ -1,5 +1,5 @@
-//! Converts the samples of a run without recorded packets to packet rows,
-//! so that one page shows both kinds of runs.
+//! Converts the samples of a run without recorded packets to packet rows, so that one page shows
+//! runs with and without recorded packets.
 
 use crate::ViewError;
 use crate::index::Shape;

@@ -1,5 +1,5 @@
-//! Local web server for pages. It listens only on the loopback,
-//! and answers only requests with the token of the page's address.
+//! Local web server for pages. The server listens only on the loopback, and answers only requests
+//! with the token of the page's address.
 
 use crate::ViewError;
 use crate::limits::{BODY, REQUEST_SECONDS};
@@ -177,8 +177,8 @@ fn play_routes(base: &str) -> Router<Arc<Subject>> {
         .route(&at("api/scenario"), post(save))
 }
 
-/// Refuses requests that name another host, because another site's name may resolve to
-/// this machine. Also forbids framing and caching of answers.
+/// Refuses requests that name another host, because another site's name may resolve to this
+/// machine. The function also forbids framing and caching of answers.
 async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = address.port();

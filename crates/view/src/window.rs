@@ -68,8 +68,8 @@ pub(crate) struct Window {
     pub(crate) groups: Vec<Group>,
     /// Greatest occupancy of the whole buffer, or of the requested port, within each point.
     pub(crate) most: Vec<u64>,
-    /// The limit of the longest queue that the window shows.
-    /// If the window shows one queue, this is its limit, even while the queue is empty.
+    /// Limit of the longest queue that the window shows. If the window shows one queue, the value
+    /// is the limit of that queue, even while that queue is empty.
     pub(crate) limit: Vec<Option<u64>>,
     /// Number of events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 const WINDOW: Time = Time::from_ms(1_000);
 /// Number of snapshots in one column of the history chart, which is half a second.
 pub(crate) const COLUMN: usize = 5;
-/// Maximum number of columns in the history chart; together they show two minutes.
+/// Maximum number of columns in the history chart. All columns together show two minutes.
 const COLUMNS: usize = 240;
 
 /// Name and rate of a port in the live view.
@@ -51,7 +51,7 @@ pub(crate) enum Key {
     Next,
     /// Select the previous port in the table.
     Previous,
-    /// Move the selection in the table by this many ports.
+    /// Move the selection by this number of ports in the table.
     Page(i32),
     /// Select the first port of the table.
     First,

@@ -140,7 +140,7 @@ fn lateness(board: &Board, latest: &Snapshot, paint: Paint) -> Line<'static> {
     Line::from(parts)
 }
 
-/// Draws a bar of `width` cells, of which all cells represent `whole`. The bar shows the occupancy,
+/// Draws a bar of `width` cells; a full bar represents `whole` bytes. The bar shows the occupancy,
 /// the peak in a lighter shade, and a stroke at the limit.
 fn bar(
     width: usize,
@@ -184,7 +184,8 @@ struct Columns {
 
 impl Columns {
     fn fitting(board: &Board, width: u16) -> Self {
-        // Width of the other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
+        // Width of all columns except the port's name and the bar, with gaps: 2, 7, 7, 4, 9, 9, 7,
+        // 7, 8.
         const OTHERS: usize = 60;
         let longest =
             board.title.ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0).max(4);
@@ -222,7 +223,7 @@ fn scroll(board: &Board, rows: &[QueueLine], room: usize) -> usize {
         |row: &QueueLine| board.queue(row.queue).is_some_and(|queue| usize::from(queue.port) == board.chosen);
     let first = rows.iter().position(is_chosen).unwrap_or(0);
     let last = rows.iter().rposition(is_chosen).unwrap_or(0);
-    // The number of hidden lines may replace the last line.
+    // The table's last line may show the number of hidden lines instead.
     let most = if last + 1 == rows.len() { last + 1 } else { last + 2 };
     most.saturating_sub(room).min(first)
 }

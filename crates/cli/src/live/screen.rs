@@ -27,7 +27,8 @@ pub(crate) enum NoTerminal {
 
 /// Checks whether the live view can be shown.
 ///
-/// # Errors Returns the reason why the terminal cannot show the view.
+/// # Errors
+/// Returns the reason why the terminal cannot show the view.
 pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
     if !io::stdout().is_terminal() {
         return Err(NoTerminal::Output);

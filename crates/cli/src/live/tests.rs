@@ -122,7 +122,7 @@ fn the_bar_ends_where_the_bytes_do_and_has_a_stroke_at_the_limit() {
     let bar: String =
         full.chars().skip(full.chars().take_while(|c| !"█▏▎▍▌▋▊▉".contains(*c)).count()).collect();
     let bar: Vec<_> = bar.chars().take_while(|c| "█▏▎▍▌▋▊▉░·│".contains(*c)).collect();
-    // The queue has 45 KB, and its threshold is 50 KB of the 120 KB.
+    // The queue stores 45 KB, and its threshold is 50 KB. The buffer has 120 KB.
     let filled = bar.iter().filter(|c| "█▏▎▍▌▋▊▉".contains(**c)).count() as f64 / bar.len() as f64;
     let stroke = bar.iter().position(|c| *c == '│').expect("a stroke") as f64 / bar.len() as f64;
     assert!(
@@ -141,7 +141,7 @@ fn all_ports_of_64_are_reached_and_the_chosen_one_is_always_seen() {
                 let _ = line(&shown, &format!("> p{port} "));
                 board.press(Key::Next);
             }
-            // At the end of the table, the selection continues at the other end.
+            // After the last port of the table, the key for the next port selects the first port.
             let _ = line(&lines(&board, width, height), "> p0 ");
         }
         board.press(Key::Last);

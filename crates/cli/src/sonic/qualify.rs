@@ -77,8 +77,8 @@ fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vector
         for (sender, what) in [(Sender::Obeys, "pause"), (Sender::Ignores, "loss")] {
             let made =
                 Qualification::new(config, model, vector, found.packet_bytes, sender).map_err(wrong)?;
-            // Names of profiles are keys of a database.
-            // The name of the file omits characters that file names cannot have.
+            // Names of profiles are keys of a database, so a file's name omits characters that file
+            // names cannot have.
             let name: String =
                 vector.profile.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
             let path = folder.join(format!("{name}-{}-{what}.toml", vector.ports[0]));

@@ -25,7 +25,7 @@ pub(super) fn wrong(error: OperatorError) -> miette::Report {
     miette!(help = help, "{error}")
 }
 
-/// The configuration and the model of the switch's only chip.
+/// The configuration and the model of a switch that has only one chip.
 pub(super) fn one(
     paths: &[PathBuf],
     redis: Option<&str>,

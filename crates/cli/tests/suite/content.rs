@@ -11,7 +11,8 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// A scenario that extends another one and reads a flow list, a table of sizes and a packet trace.
+/// A scenario that extends another scenario and reads a flow list, a table of sizes and a packet
+/// trace.
 const MIXED: &str = r#"extends = "base.toml"
 name = "mixed"
 duration = "2 ms"
@@ -102,12 +103,12 @@ fn desk() -> Desk {
     desk
 }
 
-/// A command that adds to a folder of results.
+/// A command that adds runs to a folder of results.
 struct Command {
     /// The command line with all seeds, policies or points.
     all: &'static [&'static str],
-    /// The command with fewer seeds, policies or points. Its runs could mix with runs of
-    /// the complete command.
+    /// The command with fewer seeds, policies or points. The runs of this command could mix with
+    /// runs of the complete command.
     fewer: &'static [&'static str],
     /// Whether the command stores runs by their content, so that no earlier run blocks the command.
     by_content: bool,
@@ -282,9 +283,9 @@ fn assert_unmixed(desk: &Desk, out: &str) {
     }
 }
 
-/// Repeats a command in its folder after a change. Either the program refuses the
-/// command and changes no file, or the results equal the results in a fresh folder.
-/// With `--replace` the results are always equal.
+/// Repeats a command in its folder after a change. Either the program refuses the command and
+/// changes no file, or the results equal the results in a fresh folder. With `--replace`, the
+/// results equal the results in a fresh folder in every case.
 fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let desk = desk();
     desk.succeed(&into(command.all, &[], "out"));
@@ -323,13 +324,13 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
 fn assert_as_fresh(desk: &Desk, command: &Command) {
     let (fresh, mut out) = (timeless(desk, "fresh"), timeless(desk, "out"));
     if command.all[0] == "sweep" {
-        // Grid points that only the first sweep has stay in the folder, because they share no mean
-        // with the points of the second sweep.
+        // Grid points of only the first sweep stay in the folder, because no mean combines them
+        // with grid points of the second sweep.
         out.retain(|name, _| !name.starts_with("switch.uncharged_bytes=18-B/"));
     }
     if command.is_what_if() {
-        // A seed of a policy that the change does not affect stays in the folder,
-        // and the report shows it.
+        // A seed of a policy that the change does not affect stays in the folder, and the report
+        // shows the seed.
         let is_run = |name: &String| name.contains("/seed-");
         out.retain(|name, _| fresh.contains_key(name) && is_run(name));
         assert_same(&fresh.into_iter().filter(|(name, _)| is_run(name)).collect(), &out);

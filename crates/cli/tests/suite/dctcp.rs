@@ -11,8 +11,9 @@ use std::process::Command;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
 /// Scenario of two long flows into one port, which marks from 15 packets on. The marking threshold
-/// is a quarter of the bandwidth-delay product. DCTCP needs only a seventh (RFC 8257 refers to
-/// Alizadeh et al.), and a flow that halves its window needs the whole product.
+/// is a quarter of the bandwidth-delay product. DCTCP needs only a seventh of the product as
+/// threshold (RFC 8257 refers to Alizadeh et al.). A flow that halves its window needs the whole
+/// product.
 const TWO_FLOWS: &str = r#"
 duration = "5 s"
 drain = "1 s"

@@ -37,7 +37,7 @@ fn a_refused_variant_is_named_and_the_others_are_complete() {
 #[test]
 fn a_run_that_fails_is_named_and_the_others_are_complete() {
     let desk = Desk::with_tiny();
-    // A folder of the user blocks the name of a run.
+    // A folder of the user has the hidden name of an unfinished run.
     desk.write("out/cs/.seed-2.partial/thesis.tex", "hard work");
     let output =
         desk.output(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "out"]);
@@ -63,7 +63,7 @@ fn a_mistyped_key_of_a_sweep_is_shown_before_anything_is_written() {
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("sweep_mistyped_key", desk.terminal(&args));
     });
-    // A second key, which is valid, makes no difference, and an earlier sweep stays unchanged.
+    // A misspelt key is also refused beside a second, valid key. An earlier sweep stays unchanged.
     desk.succeed(&["sweep", "tiny.toml", "--vary", "switch.buffer=50 KB", "--out", "grid"]);
     let before = desk.files("grid");
     let output = desk.output(&[
@@ -139,8 +139,8 @@ fn what_a_killed_command_left_is_in_no_other_commands_way() {
             desk.succeed(&[&after[..], &["--out", &out]].concat());
         }
     }
-    // Any command may use a folder that has only the program's lock file,
-    // but not a folder with another file of that name.
+    // Any command may use a folder that has only the program's lock file. No command may use a
+    // folder in which the lock file's name belongs to another file.
     desk.write("lock/.lock", "bufferlab writes here: process 1, claim 0\n");
     desk.succeed(&["run", "tiny.toml", "--out", "lock"]);
     desk.write("theirs/.lock", "apt");

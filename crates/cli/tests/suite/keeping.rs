@@ -167,7 +167,8 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
         "{comparison}"
     );
     assert_eq!(fs::read_dir(desk.path("mine/dt")).expect("readable").count(), 20);
-    // Earlier seeds beyond the checked number do not count, so the first check is the last one.
+    // At a limit of 100000 %, the first check is the last check. It counts only five of the 20
+    // seeds.
     let whole = desk.files("mine/dt/seed-3");
     let wide = until("100000%");
     let said = text(&wide.stderr).clone();

@@ -1,5 +1,5 @@
 //! Tests that the documentation page of limits lists every limit of the code, and that each limit
-//! refuses input just above it.
+//! refuses input that is slightly too large.
 
 use crate::support::{Desk, text};
 use bufferlab_cli::{limits, limits_page};
@@ -12,8 +12,8 @@ use std::path::Path;
 enum Above {
     /// A command in a folder with `tiny.toml`, and words of the command's error.
     Command(Vec<String>, String),
-    /// Another test, by file and name, if the input is too large or the command line does not reach
-    /// the limit.
+    /// Another test, by file and name. Used if the input is too large, or if the command line does
+    /// not reach the limit.
     Test(&'static str, &'static str),
 }
 
@@ -240,7 +240,7 @@ fn the_page_of_limits_is_as_declared() {
 
 /// Constants that limit something other than input, and that the page of limits omits.
 const OTHERS: &[&str] = &[
-    // These constants limit drawings, reports and terminals.
+    // Limits of drawings, reports and terminals.
     "WIDTH_MAX",
     "COLUMNS_MAX",
     "NAME_MAX",
@@ -251,7 +251,7 @@ const OTHERS: &[&str] = &[
     "CORRELATION_MAX",
     "AT_MOST",
     "RATE_MAX",
-    // Limits of searches in results and of trials of theory.
+    // Limits of searches in results, and of trials of formulas in `theory`.
     "DEPTH_MAX",
     "PACKETS_MAX",
     "QUEUES_MAX",
@@ -259,7 +259,7 @@ const OTHERS: &[&str] = &[
     "SEQUENCE_MAX",
     "PACKET_MAX",
     "ROWS_MAX",
-    // These constants limit chip data, headers and clocks.
+    // Limits of chip data, headers and clocks.
     "TIME_LIMIT",
     "CELL_MAX",
     "SLICES_MAX",
@@ -282,7 +282,7 @@ const OTHERS: &[&str] = &[
     "BYTES_MAX",
     "KEYS_MAX",
     "LINE_MAX",
-    // These constants limit captures, policies and warnings.
+    // Limits of captures, policies and warnings.
     "PACKET_BYTES_MAX",
     "BLOCK_BYTES_MAX",
     "LABELS_MAX",
@@ -294,7 +294,7 @@ const OTHERS: &[&str] = &[
     "ROUND_TRIPS_MAX",
     "VISITS_MAX",
     "MAX",
-    // Limits of suggested names and of shown messages, and a limit of a share of a pool.
+    // Limits of suggested names and displayed messages, and the limit of a lossy pool's share.
     "MISSPELT_MAX",
     "SHOWN_MAX",
     "KEY_MAX",
@@ -303,7 +303,8 @@ const OTHERS: &[&str] = &[
     "CONNECTION_MAX",
 ];
 
-/// Every new constant that limits input must be declared for the page, or named above.
+/// Every new constant that limits input must be declared for `docs/reference/limits.md`, or listed
+/// in `OTHERS`.
 #[test]
 fn every_constant_that_is_a_bound_is_declared_or_known() {
     let mut unknown = Vec::new();

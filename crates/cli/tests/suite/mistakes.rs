@@ -195,7 +195,7 @@ fn runs_of_the_same_scenario_join_a_comparison() {
     let shown = desk.terminal(&[&["compare", "tiny.toml"], &all[..]].concat());
     assert!(shown.contains("dt (baseline)") && shown.contains("abm") && shown.contains("cs"), "{shown}");
     assert!(!shown.contains("not shown") && !page().contains("Also here"), "{shown}");
-    // A report can have fewer seeds than its folder.
+    // A report can have fewer seeds than the folder of results.
     let fewer = ["--policies", "dt,cs", "--seeds", "2", "--out", "all", "--json"];
     let shown = desk.succeed(&[&["compare", "tiny.toml"], &fewer[..]].concat());
     let comparison: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
@@ -329,7 +329,7 @@ fn an_option_of_another_command_or_program_is_answered_with_the_one_that_is_mean
         let shown = desk.terminal(args);
         assert!(!shown.contains("similar") && !shown.contains("--verify"), "one tip is enough:\n{shown}");
     }
-    // For an option that is nearly right, the program keeps clap's suggestion.
+    // For an option that is nearly right, the program prints clap's suggestion without changes.
     names(&desk, 2, &["run", "tiny.toml", "--output", "x"], &["similar argument exists: '--out'"]);
     let far = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,foo"]);
     assert!(far.contains("invalid value 'foo'") && !far.contains("similar"), "{far}");

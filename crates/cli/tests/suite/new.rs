@@ -14,7 +14,7 @@ fn next(stderr: &[u8]) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Writes something with `new`, then runs the command that `new` prints with `more` arguments.
+/// Writes files with `new`, then runs the suggested next command with the arguments `more`.
 fn write_and_run(desk: &Desk, args: &[&str], more: &[&str]) -> String {
     let output = desk.output(args);
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -178,7 +178,7 @@ fn a_cell_and_slices_by_hand_serve_a_chip_that_is_not_known() {
 #[test]
 fn alphas_are_estimated_from_a_dump_of_counters() {
     let desk = desk("", "");
-    // A lone group with alpha 1 instead of 1/2: half of 12,332 cells of 256 B.
+    // A lone priority group with alpha 1 stores up to half of the pool: 12,332 / 2 cells of 256 B.
     desk.write(
         "counters.json",
         r#"{
@@ -225,7 +225,7 @@ fn a_chip_answers_probes_until_its_input_ends() {
 }
 
 /// Runs the adapter for sonic-mgmt's probing framework against the program. The framework itself
-/// runs where `BUFFERLAB_SONIC_MGMT` names a checkout of sonic-mgmt.
+/// runs if the environment variable `BUFFERLAB_SONIC_MGMT` names a checkout of sonic-mgmt.
 #[test]
 fn the_adapter_for_sonic_mgmt_finds_the_thresholds_of_the_chip() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/sonic-mgmt/test_framework.py");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const ETHS: [&str; 2] = ["eth1", "eth2"];
 const WRITING: &str = "--record record --capture capture";
 
-/// Names of the files in a folder of the test bench.
+/// Returns the names of the files in a folder of the test bench.
 fn names(bench: &Bench, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(bench.path(folder)).expect("a folder").flatten();
     let mut names: Vec<_> = entries.map(|one| one.file_name().to_string_lossy().into_owned()).collect();
@@ -123,7 +123,7 @@ fn ports_with_an_address_filter_forward_for_the_hosts_behind_them() {
     });
     let before = bench.counter("h1", "Icmp", "InDestUnreachs");
     bench.send(4);
-    // Each datagram is answered, because no process listens on its port.
+    // Host h2 answers each datagram with an ICMP error, because no process listens on the UDP port.
     bench.until("4 of 4 answers", || bench.counter("h1", "Icmp", "InDestUnreachs") == before + 4);
     bench.signal("KILL");
     bench.wait();
@@ -215,7 +215,7 @@ fn unfinished_checksums_are_finished_and_counted() {
         return;
     }
     let mut bench = Bench::start(ETHS, "", "--json");
-    // The buffer has no space for more datagrams at one time.
+    // The switch's buffer has no space for more datagrams at one time.
     (0..10).for_each(|_| bench.send(4));
     bench.until("all datagrams are received", || bench.counter("h2", "Udp", "NoPorts") == 40);
     assert_eq!(bench.counter("h2", "Udp", "InCsumErrors"), 0);
@@ -234,11 +234,11 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     let late = |args: &str| {
         let mut bench = Bench::start(ETHS, "", args);
         bench.send(5);
-        // The answers show that each host knows the address of the other host.
+        // Five datagrams have reached h2, so each host knows the address of the other host.
         bench.until("the first have passed", || bench.counter("h2", "Udp", "NoPorts") == 5);
         bench.signal("STOP");
         bench.send(5);
-        // The pause is far longer than the delay of the switch.
+        // The switch is stopped for far longer than it usually delays a packet.
         std::thread::sleep(std::time::Duration::from_millis(100));
         bench.signal("CONT");
         bench.until("all has passed", || bench.counter("h2", "Udp", "NoPorts") == 10);
@@ -248,8 +248,8 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     };
     let text = late("");
     assert!(text.contains("\nINCONCLUSIVE: p99.9 is above 1 ms"), "{text}");
-    // Both packets were stored for some time, so the peak and the time in the buffer are above
-    // zero.
+    // The late switch stored packets for some time, so the peak and the time in the buffer are
+    // above zero.
     assert!(text.contains("buffer 20.0 KB, at most "), "{text}");
     assert!(!text.contains(" ns, p99.9"), "figures have units that suit them: {text}");
     let summary: serde_json::Value = serde_json::from_str(&late("--json")).expect("JSON");
@@ -304,8 +304,8 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
     let (is_same, printed, told) = write(&cut, Some("1,1500000,running\n2,99"));
     assert!(is_same && printed.contains("1 packets: 1 sent"), "{printed}{told}");
     assert!(told.contains("1 complete lines, and 14 B of a line that is cut"), "{told}");
-    // If the progress file is missing or has no mark yet, the length of a record's missing
-    // part is unknown.
+    // If the progress file is missing or has no mark yet, the program does not know how much of the
+    // record is missing.
     for progress in [None, Some(""), Some("1,1000000,running\n"), Some("7,9000000,running\n")] {
         let (is_same, _, told) = write(&cut, progress);
         assert!(!is_same && told.contains("nothing of it can be compared"), "{progress:?}: {told}");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Whether this machine can run the testbed. The function prints a message if not.
+/// Whether this machine can run the testbed. If not, the function prints a message.
 pub(crate) fn allowed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     if output.status.success() {
@@ -114,7 +114,7 @@ fn a_live_view_is_drawn_on_a_terminal_and_gives_it_back() {
     drop(keyboard);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    // The text is the content of the alternate screen.
+    // The live view draws on the alternate screen, between these two control sequences.
     let (begin, end) = (text.find("\u{1b}[?1049h"), text.find("\u{1b}[?1049l"));
     let (begin, end) = begin.zip(end).unwrap_or_else(|| panic!("{text}"));
     let shown = &text[begin..end];
@@ -170,8 +170,8 @@ fn captures_that_are_there_are_not_replaced_unasked() {
     };
     let told = run(&[]);
     assert!(told.contains("has captures already") && told.contains("add --replace"), "{told}");
-    // With `--replace`, the run fails because the interfaces are missing. The old file stays,
-    // because no complete file replaces the old one.
+    // With `--replace`, the run fails because the interfaces are missing. The old capture file
+    // stays, because no complete capture replaces the old file.
     let told = run(&["--replace"]);
     assert!(told.contains("there is no interface \"no0\""), "{told}");
     assert_eq!(std::fs::read(folder.path().join("no1.pcapng")).expect("it is there"), b"kept");
@@ -378,7 +378,8 @@ fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
         let status = loop {
             match child.try_wait().expect("it can be asked") {
                 Some(status) => break status,
-                // The program waits three seconds, and a busy machine takes a few seconds more.
+                // The program waits three seconds for its processes, and a busy machine takes a few
+                // seconds more.
                 None => assert!(since.elapsed() < Duration::from_secs(8), "{words:?} goes on after {signal}"),
             }
             sleep(Duration::from_millis(20));
@@ -411,7 +412,7 @@ fn a_testbed_without_real_time_priority_is_warned_of() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     // Every machine with `unshare` also has `prlimit` of util-linux.
-    // Without the capability, the limit decides.
+    // Without the capability CAP_SYS_NICE, the limit RLIMIT_RTPRIO decides.
     let without = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", "prlimit", "--rtprio=0"];
     if crate::switch_bench::is_root() {
         let text = check(&without);

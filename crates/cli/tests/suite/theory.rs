@@ -39,7 +39,8 @@ fn the_buffer_for_a_burst_is_what_a_simulated_incast_needs() {
         |host| format!("  {{ src = \"h{host}\", dst = \"h16\", start = \"0 ms\", size = \"86800 B\" }},\n");
     let senders: String = (0..16).map(sender).collect();
     for (policy, alpha, share) in [("dt", 1.0, 2.0), ("dt", 0.5, 3.0), ("ideal", 1.0, 1.0)] {
-        // Sixteen senders of 62 packets with 1,454 B each, on the wire: 15 parts of 16 are stored.
+        // Sixteen senders send 62 packets of 1,454 B each on the wire. The receiver's port sends
+        // 1/16 of the burst meanwhile, so the switch must store 15/16.
         let burst: u64 = 16 * 62 * 1_454;
         let size = format!("{burst} B");
         let alpha = alpha.to_string();
@@ -62,8 +63,8 @@ fn the_buffer_for_a_burst_is_what_a_simulated_incast_needs() {
             let lost = metrics.iter().find(is_lost).expect("it is there");
             lost["cells"][0]["values"][0].as_f64().expect("a number")
         };
-        // Tolerance of the calculated buffer: three packets, times the buffer that each byte of the
-        // burst needs.
+        // Tolerance of the calculated buffer: three packets, times the buffer that the switch needs
+        // for each byte of the burst.
         let slack = 3.0 * 1_454.0 * share;
         assert_eq!(lost(needed + slack), 0.0, "{policy} {alpha}");
         assert!(lost(needed - 4.0 * slack) > 0.0, "{policy} {alpha}");

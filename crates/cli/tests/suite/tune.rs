@@ -1,5 +1,5 @@
 //! Tests of `sonic tune` with a server of SONiC's databases: the values that the command writes,
-//! and the values that it restores at its end.
+//! and the values that the command restores when it ends.
 
 use crate::server::Server;
 use crate::support::Desk;
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 const PROFILE: &str = "BUFFER_PROFILE|egress_lossy_profile";
 
-/// A server with the small switch, which has no congestion, so every alpha may rise.
+/// A server with the configuration of the small switch. The switch has no congestion, so every
+/// alpha may rise.
 fn idle_switch(test: &str) -> Server {
     let server = Server::start(test);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch/buffers.json");
@@ -163,7 +164,7 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     assert!(!said.contains("1 again"), "{said}");
     assert_eq!((exponent(&first), exponent(&second)), ("2".to_owned(), "0".to_owned()));
     // The second daemon refuses the journal of the first daemon, while the first daemon runs and
-    // after it was killed.
+    // after the first daemon was killed.
     let named = journal(&desk, first.address()).display().to_string();
     let mut refused = args(&second).to_vec();
     refused.extend(["--journal".to_owned(), named.clone()]);
@@ -296,7 +297,7 @@ fn a_second_ctrl_c_gives_up_what_cannot_be_put_back() {
     assert!(journal(&desk, server.address()).exists());
 }
 
-/// Forbids a command to all users. Only a real server can forbid commands.
+/// Takes the right to a command of the database from all users. Only a real server has such rights.
 fn deny(server: &Server, rule: &str) -> bool {
     let said = Command::new("redis-cli")
         .args(["-p", server.address().rsplit(':').next().expect("a port"), "ACL", "SETUSER", "default", rule])
@@ -352,7 +353,7 @@ fn refused_writes_end_it_and_what_cannot_be_put_back_is_no_success() {
 fn no_message_of_a_command_with_a_server_has_its_password() {
     let desk = Desk::new();
     let server = idle_switch("no_message_of_a_command_with_a_server_has_its_password");
-    // The addresses have no server, an unknown user, or no valid form.
+    // The tested addresses have no server, an unknown user, or an invalid form.
     let addresses = [
         "redis://admin:s3cret@127.0.0.1:1".to_owned(),
         format!("redis://admin:s3cret@{}", server.address()),

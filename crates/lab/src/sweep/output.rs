@@ -16,11 +16,11 @@ use std::path::Path;
 /// Facts that the reports of all points share, and caveats to read before the numbers.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Facts about the runs: seeds, duration, version and so on.
-    /// If a fact differs between points, its text mentions this.
+    /// Facts about the runs: seeds, duration, version and so on. If a fact differs between points,
+    /// its text mentions the difference.
     pub facts: Vec<(String, String)>,
     /// Caveats of the sweep, each with the points that have the caveat. There is one entry per
-    /// kind, with the text of the first such point.
+    /// kind, with the text of the first point that has the caveat.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 

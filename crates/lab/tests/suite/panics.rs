@@ -120,7 +120,7 @@ struct Forget;
 impl RunSink for Forget {}
 
 /// Compares runs with different numbers of threads, because several threads simulate past the end
-/// before they notice the end.
+/// of the run before they notice the end.
 #[test]
 fn the_number_of_threads_does_not_change_what_becomes_of_a_run() {
     register();

@@ -64,8 +64,8 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
             let groups: Vec<&[&Look]> =
                 if grouped { vec![&found[..]] } else { found.chunks(1).collect::<Vec<_>>() };
             for group in groups {
-                // Change of the scheme's mean or 99th percentile, if another sentence about this
-                // scheme alone states the change.
+                // Returns the change of the scheme's other statistic (mean or 99th percentile), if
+                // a sentence about this scheme alone would state the change.
                 let counterpart = |other: usize| {
                     let is_alone = !grouped && !is_grouped(holding(other, side).count());
                     holding(other, side).find(|look| is_alone && look.policy == group[0].policy)
@@ -131,7 +131,7 @@ fn difference(
     text.replace("{names}", &names).replace("{baseline}", baseline)
 }
 
-/// Formats `abm raises packets lost from 0 (dt) to 0.300 ± 0.025 %.`
+/// Formats a sentence such as `abm raises packets lost from 0 (dt) to 0.300 ± 0.025 %.`
 fn from_zero(metric: &Metric, group: &[&Look], names: &str, baseline: &str, lower: bool) -> String {
     let verb = match (lower, group.len() > 1) {
         (false, false) => "raises",
@@ -218,8 +218,8 @@ fn is_multiple(metric: &Metric, change: f64) -> bool {
     factor(metric, change) >= least
 }
 
-/// Returns the multiple that a sentence names: of the baseline's value, or of its
-/// speed if a time falls.
+/// Returns the factor of a change: the ratio of the values. If the metric is a time that falls, the
+/// factor is the ratio of the speeds.
 fn factor(metric: &Metric, change: f64) -> f64 {
     if metric.kind.wording == Wording::Ends && change < 0.0 { 1.0 / (1.0 + change) } else { 1.0 + change }
 }

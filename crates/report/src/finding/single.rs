@@ -94,7 +94,7 @@ fn known<'a>(comparison: &'a Comparison, id: &str) -> Option<(f64, &'a MetricCom
     Some((level(row)?, row))
 }
 
-/// Returns the mean of the only scheme in the comparison.
+/// Returns the mean of a metric for the only scheme in the comparison.
 fn level(row: &MetricComparison) -> Option<f64> {
     Some(row.cells.first()?.estimate?.mean)
 }

@@ -40,9 +40,10 @@ const ZEROS: &[f64] = &[0.0; 3];
 
 #[test]
 fn a_difference_is_told_with_its_paired_interval() {
-    // The change is a half. The log deviates by 0.05, and its error is 0.0289, so t = 24. The
-    // p-value is 0.0017, and the correction for two tests doubles it. The ends of the interval are
-    // factors of exp(4.3027 * 0.0289) = 1.132 apart.
+    // The scheme's mean is half of the baseline's. The logarithm of the ratio deviates by 0.05, and
+    // its error is 0.0289, so t = 24. The p-value is 0.0017, and the correction for two tests
+    // doubles the p-value. The ends of the interval are factors of exp(4.3027 * 0.0289) = 1.132
+    // apart.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
@@ -117,8 +118,8 @@ fn a_scheme_without_two_common_seeds_is_not_looked_at() {
 
 #[test]
 fn more_than_three_schemes_are_grouped() {
-    // The other schemes have the opposite of the baseline's noise. The log deviates with an error
-    // of 0.00854, times 3.1824.
+    // The other schemes have the opposite of the baseline's noise. The logarithm of the ratio
+    // deviates with an error of 0.00854, times 3.1824.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(10.0, -1.0), of(16.0, -1.0), of(30.0, -1.0), [20.0, 20.2, 19.8, 20.1]];
@@ -135,7 +136,8 @@ fn more_than_three_schemes_are_grouped() {
 
 #[test]
 fn what_has_more_than_doubled_is_told_in_times() {
-    // The ratio is 5.49. The ends of its interval are a factor exp(3.1824 * 0.00854) = 1.028 apart.
+    // The ratio of the means is 5.49. The ends of the ratio's interval are a factor exp(3.1824 *
+    // 0.00854) = 1.028 apart.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(110.0, -1.0)];
@@ -206,8 +208,8 @@ fn pauses_and_lossless_losses_are_always_told() {
     );
 }
 
-/// The page has twenty-four tests of pure noise. Without a correction for the number of tests,
-/// seven of ten such pages would report differences.
+/// A page has twenty-four tests of pure noise. Without a correction for the number of tests, seven
+/// of ten pages would report differences.
 #[test]
 fn pages_of_noise_claim_something_one_time_in_twenty() {
     const PAGES: usize = 400;
@@ -224,8 +226,8 @@ fn pages_of_noise_claim_something_one_time_in_twenty() {
         claims += usize::from(found.iter().any(|sentence| sentence.kind == SentenceKind::Difference));
         hints += usize::from(found.iter().any(|sentence| sentence.text.starts_with("Open:")));
     }
-    // At most 20 of the 400 pages should report a difference. 35 pages are more than three standard
-    // deviations away.
+    // At most 20 of the 400 pages should report a difference. A count of 35 pages is more than
+    // three standard deviations above 20.
     assert!(claims <= 35, "{claims} of {PAGES} pages claim what is not there");
     assert!(claims + hints > PAGES / 3, "the uncorrected test would have claimed it: {hints}");
 }
@@ -292,9 +294,9 @@ fn one_scheme_is_told_of_by_what_it_did() {
     );
     let three = comparison(vec![queries(&[&[10.0, 11.0, 12.0]]), losses(&[ZEROS])]);
     let told: Vec<String> = facts_of_one(&three).into_iter().map(|sentence| sentence.text).collect();
-    // With s = 1, the half-width of the interval is 4.3027 / sqrt(3).
+    // With a standard deviation s = 1, the half-width of the interval is 4.3027 / sqrt(3).
     assert_eq!(told, ["Mean QCT of web queries is 11.0 ms ± 2.48.", "No packet is lost."]);
-    // If schemes were compared with each other, each has a separate finding.
+    // A comparison of two schemes has no facts of a single scheme.
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 

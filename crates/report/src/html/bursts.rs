@@ -11,12 +11,12 @@ use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Number of bursts that a bin needs for a reliable share.
+/// Number of bursts that a bin of burst lengths needs for a reliable share without loss.
 const BURSTS_WANTED: u64 = 20;
 /// Maximum number of ports in the table of port shares.
 const PORTS_SHOWN: usize = 64;
 
-/// Formats the section; `None` if no run has open-loop traffic.
+/// Formats the section on open-loop traffic; `None` if no run has open-loop traffic.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut classes: Vec<(&str, bool)> = Vec::new();
     for group in report.runs.iter().flat_map(|run| &run.summary.bursts) {
@@ -62,7 +62,7 @@ fn groups<'a>(report: &'a Report, policy: &'a str, class: &'a str) -> impl Itera
     runs.flat_map(|run| &run.summary.bursts).filter(move |group| group.class == class)
 }
 
-/// Returns the bins of a policy by their lower edge, with all seeds pooled.
+/// Returns a policy's bins of burst lengths by their lower edge, summed over all seeds.
 fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, BurstBin> {
     let mut bins: BTreeMap<u64, BurstBin> = BTreeMap::new();
     for bin in groups(report, policy, class).flat_map(|group| &group.bins) {
@@ -214,8 +214,8 @@ fn delays(report: &Report) -> Vec<Markup> {
     classes.iter().map(chart).collect()
 }
 
-/// Computes the distribution of delays (ms) from numbers of packets by their
-/// delay's upper edge (ns).
+/// Computes the distribution of queueing delays (ms) from the number of packets in every bin of
+/// delays. A bin is given by its upper edge (ns).
 fn distribution(bins: &BTreeMap<u64, u64>) -> Vec<Point> {
     let total: u64 = bins.values().sum();
     let mut seen = 0;

@@ -79,7 +79,7 @@ fn binned_slowdowns(report: &Report) -> Vec<Vec<Vec<f64>>> {
     report.comparison.policies.iter().map(of_policy).collect()
 }
 
-/// Draws one percentile over the bins in `used` (not empty).
+/// Draws one percentile of the slowdown over the flow-size bins in `used`, which are not empty.
 fn percentile_by_size(
     drawn: &[Drawn<'_>],
     bins: &[Vec<Vec<f64>>],
@@ -172,7 +172,7 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Body> {
 }
 
 /// Draws the slowdown distribution of the flows that `which` selects; `None` if no policy finished
-/// such a flow.
+/// any of these flows.
 fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> bool) -> Option<Chart> {
     let series = by_policy(report, |policy| {
         let runs = report.runs_of(policy);
@@ -304,8 +304,8 @@ fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<
 }
 
 /// Computes the empirical distribution of sorted samples, as steps: the curve rises only at
-/// samples. More than [`CURVE_POINTS`] samples are thinned at equal steps of the fraction. A step
-/// is then finer than the drawing.
+/// samples. More than [`CURVE_POINTS`] samples are thinned at equal steps of the fraction. The
+/// thinned steps are then finer than a pixel of the drawing.
 fn curve(sorted: &[f64]) -> Vec<Point> {
     let steps = sorted.len().min(CURVE_POINTS);
     let mut points: Vec<Point> = sorted.first().map(|least| Point::from((*least, 0.0))).into_iter().collect();

@@ -45,7 +45,8 @@ pub(super) fn distribution(report: &Report) -> Option<Body> {
     Some(Body::new(1, markup))
 }
 
-/// Computes the fraction of time above each value, down to the fraction [`FRACTION_MIN`].
+/// Computes the fraction of time in which the occupancy exceeds each value, down to
+/// [`FRACTION_MIN`].
 pub(super) fn exceedance(bins: &[(f64, u64)]) -> Vec<Point> {
     let total: u128 = bins.iter().map(|bin| u128::from(bin.1)).sum();
     let mut points: Vec<Point> = Vec::new();

@@ -7,7 +7,7 @@ use crate::ranking::Ranking;
 use crate::svg::{self, Mark};
 use maud::{Markup, html};
 
-/// Content of a section below its heading, with the numbers that its width depends on.
+/// Content of a section below its heading, and the numbers that determine the section's width.
 pub(super) struct Body {
     pub(super) markup: Markup,
     /// Number of charts in the section.
@@ -37,8 +37,8 @@ pub(crate) struct Drawn<'a> {
 }
 
 /// Returns the policies that charts draw: at most one policy per line style. If there are more
-/// policies, charts draw the baseline and the best ones, in the order of the ranking. Tables have
-/// all policies.
+/// policies, charts draw the baseline and the best policies of the ranking. Tables have all
+/// policies.
 pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     let policies = &report.comparison.policies;
     let mut chosen: Vec<usize> = (0..policies.len()).collect();
@@ -53,8 +53,8 @@ pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     chosen.into_iter().enumerate().map(of).collect()
 }
 
-/// CSS class of a policy in charts with a row per policy: the class of the policy's lines in other
-/// charts, if it has lines.
+/// CSS class of a policy in charts with a row per policy. If other charts draw lines of the policy,
+/// the class is that of the lines.
 pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
     drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
 }

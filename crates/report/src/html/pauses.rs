@@ -14,7 +14,7 @@ const LINKS_SHOWN: usize = 40;
 /// Pauses of a link with a gap below this fraction of the run are drawn as one pause.
 const RESOLUTION: u64 = 1_200;
 
-/// Formats the first run of every policy that has pauses; `None` if no run has pauses.
+/// Formats the pauses in the first run of every policy with pauses; `None` if no run has pauses.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut parts = Vec::new();
     for policy in &report.comparison.policies {
@@ -74,7 +74,7 @@ fn cycle_table(cycles: &[PauseCycleRow]) -> Markup {
     }
 }
 
-/// Formats the members of a pause cycle: `s0 → s1 → s2 → s0`.
+/// Formats the switches of a cycle of pauses: `s0 → s1 → s2 → s0`.
 fn around(cycle: &PauseCycleRow) -> String {
     let first = cycle.members.first().cloned();
     cycle.members.iter().cloned().chain(first).collect::<Vec<_>>().join(" → ")
@@ -141,7 +141,7 @@ fn timeline(
         });
     }
     for cycle in cycles {
-        // If a cycle closed several times, the last time is drawn.
+        // If a cycle of pauses closed several times, the page draws the last closing.
         let to = cycle.ended_ns.unwrap_or(end_ns);
         rows.push(TimelineRow {
             name: format!("circle {}", around(cycle)),

@@ -72,7 +72,7 @@ fn queue_name((port, priority): Queue) -> String {
     if priority == 0 { format!("port {port}") } else { format!("port {port}, priority {priority}") }
 }
 
-/// Name of a policy's state; the probe gives the state as a number.
+/// Name of a policy's state. The number of the state comes from a probe.
 fn state_name(policy: &str, state: u8) -> String {
     match (policy, state) {
         ("tdt", 1) => "absorption".to_owned(),
@@ -87,13 +87,13 @@ fn state_name(policy: &str, state: u8) -> String {
 struct Cell {
     /// Largest length of the queue in this column of the chart (bytes).
     length: u64,
-    /// Last limit of the queue in the cell (bytes).
+    /// Last limit of the queue in this column of the chart (bytes).
     limit: Option<u64>,
-    /// Last state of the queue's port in the cell.
+    /// Last state of the queue's port in this column of the chart.
     state: Option<u8>,
 }
 
-/// Samples of one queue over time, one cell per column of the chart.
+/// Samples of one queue over time, one element per column of the chart.
 #[derive(Clone, Debug)]
 struct Line(Vec<Cell>);
 
@@ -136,7 +136,8 @@ impl Sampled {
             return Ok(None);
         }
         let span = (until - from).max(1);
-        // Use at most one column per sample, so that each has a sample unless the queue was empty.
+        // Use at most one column per sample, so that each column has a sample unless the queue was
+        // empty.
         let samples = span / manifest.sample_interval_ns.max(1) + 1;
         let columns = (samples as usize).clamp(2, COLUMNS);
         let column = |time_ns: u64| {
@@ -221,8 +222,8 @@ impl Sampled {
         chart.markup_with(&strips)
     }
 
-    /// Returns the corners of the steps. A value is valid for its column, and the line has a gap
-    /// at a missing value.
+    /// Returns the corners of a line of steps. A value is valid for its column, and the line has a
+    /// gap at a missing value.
     fn steps(&self, line: &Line, value: &dyn Fn(&Cell) -> Option<u64>) -> Vec<Point> {
         let at = |column: usize| (self.from_ms + column as f64 * self.step_ms).min(self.until_ms);
         let mut points: Vec<Point> = Vec::new();

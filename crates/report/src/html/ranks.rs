@@ -15,7 +15,8 @@ const SHOWN: usize = 32;
 /// Bars with a gap below this fraction of the iteration are drawn as one bar.
 const RESOLUTION: u64 = 1_200;
 
-/// Formats the first run of every policy that executes schedules; `None` if no run does.
+/// Formats the schedules in the first run of every policy that executes schedules; `None` if no run
+/// does.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut parts = Vec::new();
     for policy in &report.comparison.policies {
@@ -96,7 +97,7 @@ fn timeline(run: &Run, path: &CriticalPath) -> Result<Timeline, ReportError> {
     Ok(Timeline { title, x, rows: rows.collect() })
 }
 
-/// Union of bars, over gaps of at most `gap`.
+/// Merges the bars of a timeline whose gaps are at most `gap`.
 fn merged(mut bars: Vec<(u64, u64)>, gap: u64) -> Vec<(u64, u64)> {
     bars.sort_unstable();
     let mut all: Vec<(u64, u64)> = Vec::new();

@@ -31,11 +31,11 @@ struct QueueStatistics {
     lost: u64,
     marked: u64,
     mean_bytes: f64,
-    /// Time (ns) by queue length (KB), from middles of bins.
+    /// Pairs of a queue length (KB, the middle of a bin) and the time with this length (ns).
     bins: Vec<(f64, u64)>,
 }
 
-/// Formats the section; `None` without pairs of real and simulated runs.
+/// Formats the comparison of real and simulated runs; `None` without pairs of such runs.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if pairs(report).is_empty() {
         return Ok(None);

@@ -41,7 +41,8 @@ pub(super) fn comparison(report: &Report) -> Markup {
     }
 }
 
-/// Formats a row per policy, the best policy first, for more policies than columns fit on a page.
+/// Formats a table with a row per policy, the best policy first. Used if a page is too narrow for a
+/// column per policy.
 fn policy_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
     let policies = &report.comparison.policies;
     let order = Ranking::of(&report.comparison)
@@ -105,7 +106,7 @@ fn change(better: Better, cell: &Cell) -> Markup {
         (_, _, Better::Lower, true) | (_, _, Better::Higher, false) => ("good", " ✓"),
         _ => ("bad", " ✗"),
     };
-    // The page does not show significance with the star of the terminal's text.
+    // The terminal's text marks significance with a star; the page has no star.
     let text = change_text(cell);
     html! { small class=(class) { (text.trim_end_matches(" *")) (sign) } }
 }
@@ -211,7 +212,7 @@ pub(super) fn links(report: &Report) -> Markup {
     let policies = &report.comparison.policies;
     let roles: Vec<(&str, u64)> =
         report.runs[0].summary.links.iter().map(|role| (role.role.as_str(), role.links)).collect();
-    // Means over the seeds: of the mean link and of the busiest link.
+    // Utilisation, averaged over the seeds: the mean of all links of a role, and the busiest link.
     let values = |policy: &str, role: &str| {
         let links: Vec<_> = report
             .runs_of(policy)

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Number of columns along the time axis: about one per unit of the drawing.
 const COLUMNS: usize = 320;
 
-/// Draws small multiples, one per policy; `None` if no switch was sampled.
+/// Draws one small chart per policy; `None` if no switch was sampled.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     // Charts show the first seed of every policy: with common random numbers these runs have
     // identical arrivals.
@@ -78,7 +78,7 @@ fn legend(timelines: &[(&str, Timeline)]) -> Vec<(&'static str, Mark, String)> {
 /// A queue of a switch, as (port, priority).
 type Queue = (u16, u8);
 
-/// Sampling times of a run, and the greatest length of every queue with rows, by sampled switch.
+/// Sampling times of a run, and the greatest sampled length of every queue, by switch.
 struct Extent {
     from_ns: u64,
     end_ns: u64,
@@ -100,8 +100,8 @@ impl Extent {
         Ok(extent)
     }
 
-    /// Returns the longest queue of the switch. If several queues have this length, the function
-    /// returns the first one.
+    /// Returns the longest queue of the switch. If several queues are equally long, the first queue
+    /// is returned.
     fn fullest(&self, switch: u32) -> Option<Queue> {
         let queues = self.queues.get(&switch)?;
         queues.iter().rev().max_by_key(|(_, length)| **length).map(|(queue, _)| *queue)
@@ -121,9 +121,9 @@ struct Choice {
 }
 
 impl Choice {
-    /// Chooses the sampled switch that lost most packets in the runs. If no switch lost
-    /// packets, the switch with the highest occupancy is chosen. Of several equal switches,
-    /// the first is chosen.
+    /// Chooses the sampled switch that lost most packets in the runs. If no switch lost packets,
+    /// the switch with the highest occupancy is chosen. Of several equal switches, the first switch
+    /// is chosen.
     fn among(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
         let sampled: BTreeSet<u32> =
             extents.iter().flat_map(|extent| extent.queues.keys().copied()).collect();
@@ -244,8 +244,8 @@ impl Timeline {
         };
         let (mut total, mut length, mut threshold) =
             (Steps::new(u64::max), Steps::new(u64::max), Steps::new(u64::min));
-        // Rows of one instant are adjacent, with the switch's row first. So the next row of a
-        // switch ends the instant.
+        // Table rows of one instant are adjacent, with the switch's own row before the rows of
+        // queues. So the next row of the switch itself begins a new instant.
         let mut open: Option<(usize, Option<SeriesRow>)> = None;
         let mut close = |(at, row): (usize, Option<SeriesRow>)| {
             length.set(at, Some(row.as_ref().map_or(0, |row| row.occupancy_bytes)));
@@ -321,8 +321,8 @@ impl Timeline {
     }
 }
 
-/// A step function over time. A value is valid until the next one is set; `None` is
-/// unknown or missing.
+/// A step function over time. A value is valid until the next value is set. The value `None` means
+/// that the value is unknown or missing.
 struct Steps {
     /// Function that selects one of two values in a column of the chart: the larger or the smaller.
     of_two: fn(u64, u64) -> u64,
@@ -356,8 +356,8 @@ impl Steps {
         self.merge(column, value);
     }
 
-    /// Returns the corners of the steps: the first column begins at `from`, each
-    /// column has `width`.
+    /// Returns the corners of the step function: the first column begins at `from`, and each column
+    /// has the width `width`.
     fn points(&self, from: f64, width: f64) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
         let mut before = None;
@@ -396,7 +396,8 @@ mod tests {
         steps.set(5, Some(0));
         steps.set(COLUMNS - 1, Some(0));
         let end = COLUMNS as f64;
-        // The value fell somewhere in column 5: the column still shows the old value.
+        // The value of the step function fell within column 5, so the column shows the larger
+        // value.
         let wanted = [(0.0, 100.0, true), (6.0, 100.0, false), (6.0, 0.0, false), (end, 0.0, false)];
         assert_eq!(corners(&steps), wanted);
     }

@@ -1,5 +1,5 @@
-//! Lists the metrics of a run. The subjects are in the order of reports, and each subject has the
-//! metrics of its lines in the table.
+//! Lists the metrics of a run. The subjects are in the order of reports. The table of metrics
+//! declares the metrics of each subject.
 
 use super::declare::MetricRow;
 use super::subject::{Subject, fill};
@@ -58,7 +58,8 @@ impl List<'_> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         for row in rows {
             let id = format!("{}.{}", subject.prefix(), fill(row.kind.name, &keys));
-            // All parts of a run's metrics have names that ids can contain.
+            // The class, priority or role of a measured metric always has a name that a metric id
+            // can contain.
             let parts = row.kind.scope.words_of(&keys).unwrap_or_else(|| keys.clone());
             let headline = (row.shown)(self.run, of);
             let metric = Metric::new(&row.kind, subject.clone(), id, parts, headline);

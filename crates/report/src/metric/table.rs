@@ -1,5 +1,5 @@
-//! The table of all metrics, in the order of reports. Each metric is declared in one line with the
-//! function that computes it.
+//! The table of all metrics, in the order of reports. One line declares a metric and the function
+//! that computes the metric.
 
 use super::declare::{Judged, MetricKind, MetricRow, Statistic, Wording, metrics};
 use super::{Better, Unit};

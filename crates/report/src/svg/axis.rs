@@ -137,8 +137,8 @@ impl Axis {
         Self { title, scale: Scale::Log, min, max, ticks: log_ticks(min, max), text, names: Vec::new() }
     }
 
-    /// Position of `value` on the axis: 0 at the start and 1 at the end. Values beyond an end have
-    /// the position of this end.
+    /// Position of `value` on the axis: 0 at the start and 1 at the end. A value beyond an end of
+    /// the axis has the position of this end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.min) / (self.max - self.min),

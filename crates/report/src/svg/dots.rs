@@ -28,7 +28,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
         dots.iter().map(|dot| dot.mean + dot.half_width.unwrap_or(0.0)).fold(f64::NEG_INFINITY, f64::max);
     // The axis begins at zero, unless the values are too close to each other to be distinguished.
     // If no mean is negative, the quantity has no negative values. An interval that extends below
-    // zero (Student's has no bounds) then ends open at zero.
+    // zero (Student's intervals are unbounded) then has an open end at zero.
     let negative = dots.iter().any(|dot| dot.mean < 0.0);
     let start = if low > 0.0 && high > low && high - low < low * 0.25 {
         low - (high - low) * 0.2

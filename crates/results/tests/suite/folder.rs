@@ -135,7 +135,8 @@ fn an_unfinished_run_leaves_the_earlier_result_alone() {
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 1);
 }
 
-/// Creates the hidden folder of a killed run: the writer is forgotten, as if its process had died.
+/// Creates the hidden folder of a killed run. The test forgets the writer, like a process that
+/// dies.
 fn killed(run: &Path) -> PathBuf {
     let partial = run.with_file_name(format!(".{}.partial", run.file_name().unwrap().to_str().unwrap()));
     let writer = RunWriter::create(run, head(1)).unwrap();
@@ -184,8 +185,8 @@ fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
     fs::create_dir_all(at("dt")).unwrap();
     let (left, deep) = (killed(&at("seed-3")), killed(&at("dt/seed-4")));
     let alive = RunWriter::create(&at("seed-5"), head(1)).unwrap();
-    // These files are from runs that were killed before their hidden folder was created, or after
-    // it was renamed.
+    // The test writes files of runs that were killed before they created their hidden folder, or
+    // after they renamed it.
     fs::write(at(".seed-6.writing"), "bufferlab writes here: process 1, claim 0\n").unwrap();
     let placed = write(&at("seed-7"), 7);
     fs::write(placed.join(".made-by-bufferlab"), "").unwrap();

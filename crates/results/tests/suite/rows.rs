@@ -9,8 +9,8 @@ use bufferlab_metrics::{
 use bufferlab_results::NameTables;
 use std::fmt::Debug;
 
-/// Number of rows of a table.
-/// Flows exceed a batch, so that encoding and decoding also happen in the middle.
+/// Number of test rows of a table. The table of flows has more rows than a batch, so that a batch
+/// also ends in the middle of the table.
 pub(crate) fn count(table: &str) -> u64 {
     if table == FlowRow::NAME { 9_000 } else { 100 }
 }
@@ -26,8 +26,8 @@ pub(crate) fn names() -> NameTables {
     }
 }
 
-/// Generates [`count`] rows of a table.
-/// Cells differ by row and by column; optional cells are sometimes empty.
+/// Generates test rows of a table, as many as [`count`] returns. Cells differ by row and by column;
+/// optional cells are sometimes empty.
 pub(crate) fn rows<R: Record>() -> impl Iterator<Item = R> {
     (0..count(R::NAME)).map(row)
 }

@@ -1,5 +1,5 @@
-//! Declares a table of the format once. The declaration generates the keys for the reader,
-//! the schema and the reference. It also generates the struct that drivers use, and the
+//! Declares a table of the format once. The declaration generates the keys for the reader, the
+//! schema and the reference. The declaration also generates the struct that drivers use, and the
 //! reader of plain values.
 //!
 //! ```text
@@ -22,15 +22,16 @@
 //!   `computed(rule, example)`,
 //! - its documentation, which the field shares.
 //!
-//! A field whose presence is `optional` or `computed` is an `Option`. `also` lists fields that
-//! several keys make. `complete` returns `None` as long as a field is not set.
+//! A field whose presence is `optional` or `computed` is an `Option`. `also` declares fields whose
+//! values come from several keys. `complete` returns `None` as long as a field is not set.
 //!
-//! The getter `hand` reads no value: the section's file in `read/` reads the key and sets the
-//! field. This file also reads keys without a field.
+//! For a key with the getter `hand`, the module in `read/` for the table reads the key and sets the
+//! field. That module also reads keys without a field.
 //!
-//! A value may be an ingredient only: `"failed" -> failed: bool = …` reads the key for the section,
-//! and the struct has no such field. A table may have only ingredients, for a type of another
-//! crate. It begins with `struct ChangeKeys;` and has no struct for drivers.
+//! A key without a field is declared as `"failed" -> failed: bool = …`: the macro reads its value,
+//! and only the module in `read/` uses the value. A table of keys without fields belongs to a type
+//! of another crate. The declaration of such a table begins with `struct ChangeKeys;`, and
+//! generates no struct for drivers.
 
 macro_rules! table {
     (

@@ -52,8 +52,9 @@ table! {
     also {
         /// Size of the shared buffer B (bytes).
         buffer_bytes: u64;
-        /// All parameters of the policy: the scenario file sets some, and the registry has the
-        /// defaults of the others under the profile. An empty list of profiles is omitted.
+        /// All parameters of the policy. The scenario file sets some parameters, and the registry
+        /// has the defaults of the other parameters under the profile. An empty list of profiles is
+        /// omitted.
         policy_params: Vec<(String, ParamValue)>;
     }
 }

@@ -165,7 +165,8 @@ table! {
         /// Parameters of the congestion control, by the registry's names. Parameters that a rule
         /// computes are omitted.
         control_params: Vec<(String, ParamValue)>;
-        /// Send times of a transport without congestion control; `Some` only for `none`.
+        /// Send times of a transport without congestion control; `None` for a transport with a
+        /// control.
         pacing: Option<Pacing>;
         /// Settings of RDMA queue pairs; `None` for TCP and open loop.
         rdma: Option<RdmaSpec>;

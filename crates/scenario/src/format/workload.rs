@@ -1,5 +1,5 @@
-//! Table `[[workload]]`: the traffic that hosts send. The registry of workloads has
-//! the keys of a kind.
+//! Table `[[workload]]`: the traffic that hosts send. The registry of workloads declares the keys
+//! that depend on the workload's kind.
 
 use super::Kind;
 use super::declare::table;

@@ -83,7 +83,7 @@ fn intervals(change: &mut Reader<'_>) -> Vec<(Time, Time)> {
 }
 
 /// Returns the cables whose ends match a pattern, in either order. If `number` is given, the
-/// function returns only the parallel cable with this number.
+/// function returns only the parallel cable with the number `number`.
 fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u32, bool)> {
     let chosen = topology.links.iter().zip(0_u32..).filter_map(|(link, index)| {
         let (a, b) = (topology.node_name(link.a), topology.node_name(link.b));
@@ -96,8 +96,8 @@ fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u3
     chosen.collect()
 }
 
-/// Returns the cables that `name` means ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*"). The flag is
-/// whether the name has the ends of the cable in reverse order.
+/// Returns the cables that `name` means ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*"). The flag of
+/// a cable states whether `name` has the ends of the cable in reverse order.
 fn cables(change: &Reader<'_>, topology: &Topology, name: &str) -> Vec<(u32, bool)> {
     let (ends, number) = match name.split_once('/') {
         Some((ends, number)) => (ends, Some(number)),

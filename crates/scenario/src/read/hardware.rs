@@ -104,7 +104,7 @@ impl HardwareChoice {
         }
     }
 
-    /// Whether the hardware options fit `chip`; the context records misfits.
+    /// Whether the hardware options fit `chip`. The context records an error for each unfit option.
     pub(crate) fn check(&self, context: &Context, path: &str, chip: Chip<'_>) -> bool {
         let Chip { name, buffer_bytes, ports, queues_per_port, packet } = chip;
         let HardwareSpec { slices, switch, .. } = &self.spec;

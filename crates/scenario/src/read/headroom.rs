@@ -86,13 +86,13 @@ pub(super) fn computed(
     policy
 }
 
-/// Formats a size with all its bytes, because the missing part may be small.
+/// Formats a size with all its bytes, because the missing headroom may be a small part of the size.
 fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
 /// Warns of the ingress queue that lacks most headroom, of a shared pool that is too small, and of
-/// pauses that end before their repetition. Returns whether the function gave a warning.
+/// pauses that end before the switch repeats them. Returns whether the function gave a warning.
 pub(super) fn warn(
     context: &Context,
     path: &str,

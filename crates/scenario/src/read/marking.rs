@@ -1,4 +1,5 @@
-//! Reads `[switch.ecn]`: congestion marking. The registry of marking rules has the keys of a rule.
+//! Reads `[switch.ecn]`: congestion marking. The registry of marking rules declares the rules'
+//! keys.
 
 use super::files::Inputs;
 use super::scheduler::check_priorities;
@@ -21,7 +22,7 @@ pub(crate) struct MarkerChoice {
     places: Vec<(&'static str, Origin)>,
 }
 
-/// Reads the table; `None` if the switch marks no packets, or a value is invalid.
+/// Reads the table `[switch.ecn]`; `None` if the switch marks no packets, or a value is invalid.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
     queues_per_port: Option<u8>,

@@ -17,7 +17,7 @@ pub(crate) struct PfcChoice {
     origin: Origin,
 }
 
-/// Reads the table of a switch. `Some(None)` means that the table is absent or switched off, so
+/// Reads the table `[switch.pfc]`. `Some(None)` means that the table is absent or switched off, so
 /// that every priority is lossy.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn read(
 }
 
 impl PfcChoice {
-    /// Returns the specification from the file, and its place.
+    /// Returns the flow control as specified in the file, and its place.
     pub(super) fn written(&self) -> (&PfcSpec, Origin) {
         (&self.spec, self.origin)
     }
@@ -65,8 +65,8 @@ impl PfcChoice {
         self.spec.masks_by_port(ports)
     }
 
-    /// Returns the specification for a switch with this number of ports; the context
-    /// records a misfit.
+    /// Returns the flow control for a switch with `ports` ports. The context records an error if
+    /// the flow control does not fit the switch.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
         if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
             let complaint = Complaint::new(
@@ -84,8 +84,8 @@ impl PfcChoice {
         Some(PfcSpec { watchdog, ..self.spec.clone() })
     }
 
-    /// Whether a switch with this policy and number of memories can pause its neighbours. The
-    /// context records a misfit.
+    /// Whether a switch with this policy and number of memories can pause its neighbours. If not,
+    /// the context records an error.
     pub(crate) fn check(
         &self,
         context: &Context,

@@ -12,7 +12,8 @@ use crate::resolved::{list, quote};
 pub(crate) struct Priorities {
     /// Queues for data packets; each flow draws one of these queues at random.
     pub(crate) data: Vec<u8>,
-    /// Ascending numbers of sent bytes. After each number, data moves to the next queue.
+    /// Ascending numbers of sent bytes. After each number, the data of a flow moves to the next
+    /// queue.
     pub(crate) thresholds_bytes: Vec<u64>,
     pub(crate) control: u8,
 }
@@ -59,7 +60,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     Some(Priorities { data, thresholds_bytes, control: control? })
 }
 
-/// Reads the thresholds; the list is empty if the file has none.
+/// Reads the key `pias_thresholds`; the list is empty if the file lacks the key.
 fn thresholds(reader: &mut Reader<'_>) -> Option<Vec<u64>> {
     let thresholds = reader.read("pias_thresholds", |item, wanted| {
         let sizes = convert::elements(item, wanted)?.iter();

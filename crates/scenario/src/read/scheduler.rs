@@ -125,7 +125,7 @@ pub(super) fn check_priorities(reader: &Reader<'_>, priorities: Option<&[u8]>, q
     }
 }
 
-/// Phrase for the accepted queues: "expected 0", "expected 0 to 3".
+/// Formats the numbers of the accepted queues: "expected 0", "expected 0 to 3".
 pub(crate) fn queue_numbers(queues_per_port: u8) -> String {
     match queues_per_port {
         1 => "expected 0, the only queue".to_owned(),

@@ -33,7 +33,7 @@ pub(super) struct ScenarioCheck<'a> {
     pub(super) used: &'a [bool],
 }
 
-/// Warns of every setting of the scenario that is suspicious in itself.
+/// Warns of every suspicious setting of the scenario.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     for (index, transport) in check.scenario.transports.iter().enumerate() {
         check.warn_about_acknowledgements(index, transport);
@@ -67,7 +67,8 @@ impl ScenarioCheck<'_> {
         Some((said_behind, if said_behind { number } else { -number }))
     }
 
-    /// Warns of a key. If its value is a default, warns of the table around the key.
+    /// Records a warning about a key. If no file sets the key, the place is the table around the
+    /// key.
     pub(super) fn note(&self, key: &str, message: String, label: &str, help: &str) {
         let mut around = key;
         let origin = loop {

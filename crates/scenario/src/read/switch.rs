@@ -238,8 +238,8 @@ impl Group {
         self.pfc.as_ref().is_some_and(Option::is_some)
     }
 
-    /// Returns the specification of one switch of the group; `None` after a mistake. Warnings about
-    /// rules that never mark and about too little headroom come once per group.
+    /// Returns the specification of one switch of the group; `None` after a mistake. A group gets
+    /// one warning at most about rules that never mark, and one about too little headroom.
     fn spec(&self, site: &Site<'_>, switch: usize, progress: &mut Progress) -> Option<SwitchSpec> {
         let (context, name) = (site.context, &site.names[switch]);
         let rates: Vec<_> = site.ports[switch].iter().map(|port| port.rate).collect();
@@ -307,8 +307,8 @@ impl Group {
         progress.classifier.clone()
     }
 
-    /// Returns the switches of the group by computed headroom, each part with the table that gives
-    /// this headroom. Without a computed headroom, all switches are one part.
+    /// Divides the switches of the group by their computed headroom. Each part has a table with the
+    /// part's headroom. Without a computed headroom, all switches are one part.
     fn parts(&self, specs: Option<&[SwitchSpec]>) -> Vec<(Vec<u32>, OutTable)> {
         let whole = || vec![(self.switches.clone(), self.resolved.clone())];
         let (Some(specs), Some(policy)) = (specs, &self.policy) else { return whole() };
@@ -407,8 +407,8 @@ impl Group {
         let config = SwitchConfig {
             capacity: chip.buffer_bytes / u64::from(slices),
             port_rates: rates.to_vec(),
-            // Pauses and slices by egress port exclude each other; the check of
-            // pauses reports this.
+            // A switch with pauses cannot have slices by egress port; the check of `[switch.pfc]`
+            // reports a switch with pauses and slices.
             foreign_ports: if pfc.is_some() { 0 } else { chip.ports - rates.len() },
             queues_per_port: chip.queues_per_port,
             max_packet: chip.packet,
@@ -522,7 +522,8 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
 /// Overrides cannot remove keys, so `[switch]` has only keys that all groups have. If some groups
 /// lack an optional table or key, an override of the first group has this table or key.
 ///
-/// If headroom was computed, the switches of a group may differ: each value becomes a group.
+/// If headroom was computed, the switches of a group may differ. Then each headroom gets a separate
+/// override.
 pub(crate) fn write_resolved(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,

@@ -251,7 +251,7 @@ fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Op
 }
 
 /// Omits keys of TCP from the resolved scenario. Open-loop packets are not acknowledged, so each
-/// such key in the file gets a warning.
+/// key of TCP in the file gets a warning.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
     const KEYS: [&str; 13] = [
         "kind",

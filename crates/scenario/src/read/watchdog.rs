@@ -20,8 +20,8 @@ pub(crate) struct WatchdogChoice {
     poll_origin: Origin,
 }
 
-/// Reads the table below `[switch.pfc]`. `Some(None)` means that the table is absent or switched
-/// off. `repeated` is whether the switch repeats its own pauses.
+/// Reads the table `watchdog` below `[switch.pfc]`. `Some(None)` means that the table is absent or
+/// switched off. `repeated` is whether the switch repeats its own pauses.
 pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<WatchdogChoice>> {
     pfc.spec_of("watchdog");
     if !pfc.has("watchdog") {
@@ -41,8 +41,8 @@ pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<Watchd
 }
 
 impl WatchdogChoice {
-    /// Returns the specification for a switch with this number of ports; the context
-    /// records a misfit.
+    /// Returns the watchdog for a switch with `ports` ports. The context records an error if the
+    /// watchdog does not fit the switch.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<WatchdogSpec> {
         let keys = &self.keys;
         let by_ports = Time(DETECTION_PER_32_PORTS.0 * ports.div_ceil(32).max(1) as u64);

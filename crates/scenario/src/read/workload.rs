@@ -1,4 +1,4 @@
-//! Reads `[[workload]]`: the traffic. The registry of workloads has the keys of a kind.
+//! Reads `[[workload]]`: the traffic. The registry of workloads declares the keys of each kind.
 
 use super::files::Inputs;
 use super::foreign::Importer;

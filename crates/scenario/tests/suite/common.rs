@@ -1,4 +1,4 @@
-//! Functions that several files of these tests use.
+//! Functions that several test files of this crate use.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use bufferlab_scenario::{Loaded, load};

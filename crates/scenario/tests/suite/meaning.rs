@@ -90,7 +90,8 @@ fn overrides_of_the_command_line_reach_every_kind_of_key() {
     let set = |overrides: &[(&str, &str)]| shipped_with("abm-reduced.toml", overrides);
     assert_eq!(set(&[("switch.policy", "abm")]).scenario.switches[3].policy, "abm");
     let ratio = |x: f64| ParamValue::RatioPerPriority(vec![x].into());
-    // A different policy does not inherit the parameters of the old policy; an equal policy does.
+    // An override with a different policy drops the old parameters. An override with an equal
+    // policy keeps the old parameters.
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2")])), ratio(2.0));
     assert_eq!(*alpha(&set(&[("switch.policy", "{ name = \"abm\", alpha = 0.25 }")])), ratio(0.25));
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2"), ("switch.policy", "abm")])), ratio(0.5));
@@ -191,7 +192,8 @@ fn a_change_follows_the_order_in_which_it_names_the_ends() {
         let loaded = load_text(Path::new("pair.toml"), PAIR, &change);
         loaded.unwrap_or_else(|error| panic!("{}", crate::common::render(&error))).scenario.topology
     };
-    // Cables 4 and 5 join leaf0 and the spine; the generator writes the leaf first.
+    // Cables 4 and 5 join leaf0 and the spine; the topology's generator lists the leaf as first
+    // end.
     let rates = |topology: &bufferlab_scenario::Topology, cable: usize| {
         let link = &topology.links[cable];
         assert_eq!(link.a, Node::Switch(0));
@@ -253,8 +255,8 @@ fn a_burst_of_a_length_is_as_many_whole_packets_as_come_nearest() {
     let loaded = crate::common::shipped_with("tdt-fig7.toml", &[]);
     let (flows, _) = traffic(&loaded.scenario);
     let of_class = |class: u16| flows.iter().filter(move |flow| flow.class == class).collect::<Vec<_>>();
-    // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B, and 2 Gb/s until the end of 200
-    // ms are 33,333.3.
+    // At 8 Gb/s, 666.7 packets of 1,500 B arrive in 1 ms. At 2 Gb/s, 33,333.3 packets arrive until
+    // the end of 200 ms.
     assert_eq!(of_class(1)[0].size, 667 * 1_446);
     assert_eq!((of_class(0)[0].size, of_class(0)[1].dst), (33_333 * 1_446, 1));
     assert!(loaded.scenario.output.delays, "open-loop traffic is judged by its delays too");

@@ -62,8 +62,8 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
 /// Identity of a packet: its flow, its number and its kind.
 type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
 
-/// Collects the marks of packets. The row of a mark follows the row of its packet's arrival
-/// or departure, so each row waits for the next row.
+/// Collects the marks of packets. The row of a mark follows the row of its packet's arrival or
+/// departure. So the collector keeps each packet row until it has read the next row.
 #[derive(Default)]
 struct Marks {
     waiting: Option<(PacketRow, Option<&'static str>)>,
@@ -72,8 +72,8 @@ struct Marks {
 }
 
 impl Marks {
-    /// Adds a row that is not a mark.
-    /// Returns the previous row, and the reason of its packet's mark, if any.
+    /// Adds a packet row that is not a mark. Returns the previous packet row, and the reason of its
+    /// packet's mark, if any.
     fn next(&mut self, row: &PacketRow) -> Option<(PacketRow, Option<&'static str>)> {
         let key = (row.flow_id, row.packet, row.kind);
         let reason = if row.event.leaves() { self.stored.remove(&key) } else { None };

@@ -14,7 +14,8 @@ const FIRST: u64 = 100;
 /// Maximum number of ranks of a schedule in the trace.
 const RANKS: u64 = 1 << 16;
 
-/// Writes the events after at least one other event.
+/// Writes the events of all ranks. The trace already has an event, so each new event follows a
+/// comma.
 pub(super) fn write(run: &RunResult, to: &mut dyn Write) -> Result<(), ViewError> {
     let io = || ViewError::io("write the trace");
     let (names, mut known, mut critical) = (&run.manifest().names, BTreeSet::new(), BTreeSet::new());

@@ -4,10 +4,9 @@ use crate::browser::Browser;
 use crate::pages::{assert_clean, serve};
 use bufferlab_view::{Page, Play};
 
-/// Changes a control and waits until the result is painted: the frame after the drawing, and the
-/// browser's work for it. Returns the milliseconds until the picture is painted, until the server's
-/// answer arrives, and until the page draws the answer. Also returns the milliseconds of the
-/// simulation.
+/// Changes a control and waits until the browser has painted the result. Returns four times in
+/// milliseconds: until the picture is painted, until the server's answer arrives, until the page
+/// has drawn the answer, and the time of the simulation.
 const TURN: &str = "async (id, value) => {
     const control = document.getElementById(id), fetched = window.fetch;
     let answered = NaN, drawn = NaN;

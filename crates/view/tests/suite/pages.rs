@@ -111,7 +111,7 @@ fn dragging_over_the_chart_zooms_into_what_was_dragged_over_and_the_pointer_tell
     browser.until(&format!("{QUIET} && ({SAYS}) !== {}", serde_json::to_string(&before).expect("JSON")));
     let [from, until] = shown(&mut browser);
     let whole = last - first;
-    // One pixel of the mouse's way is about a thousandth of the chart.
+    // A mouse movement of one pixel changes the time by about a thousandth of the chart's width.
     assert!((from - first - 0.25 * whole).abs() < 0.005 * whole, "{from} of {first} to {last}");
     assert!((until - first - 0.5 * whole).abs() < 0.005 * whole, "{until} of {first} to {last}");
     // If the mouse does not move between press and release, the page does not change.
@@ -136,7 +136,7 @@ fn every_switch_that_was_recorded_can_be_chosen() {
     let subject = "document.getElementById('subject').innerText";
     let mut seen = vec![browser.text(SAYS)];
     assert!(browser.text(subject).contains(&format!("switch {},", names[0])));
-    // After a change of the time range, another switch is shown from its start.
+    // The page shows a newly chosen switch from its start, even after a change of the time range.
     changes(&mut browser, &press("in"));
     for name in names.iter().skip(1).chain(&names[..1]) {
         browser.eval(&choose("switch", name));
@@ -144,7 +144,7 @@ fn every_switch_that_was_recorded_can_be_chosen() {
             "document.body?.dataset.ready && {subject}.includes('switch {name},') && document.getElementById('switch').value === '{name}'"
         ));
         seen.push(browser.text(SAYS));
-        // A second tab without a choice keeps showing its switch.
+        // A request without a switch's name, as from a second tab, gets the first switch.
         let elsewhere =
             browser.text("fetch('api/about').then((answer) => answer.json()).then((about) => about.switch)");
         assert_eq!(elsewhere, names[0]);

@@ -135,7 +135,7 @@ metric = "qct"
 "#;
 
 /// Condition that the explorer has drawn, and that the script for the buttons of charts has run.
-/// A text that is read earlier lacks the buttons' labels.
+/// Before the script has run, the page's text lacks the labels of the buttons.
 const EXPLORED: &str =
     "document.querySelector('#explorer table') && document.querySelector('#explorer .save button')";
 

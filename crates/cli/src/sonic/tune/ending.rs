@@ -10,15 +10,16 @@ pub(super) struct Ending {
     /// Flag that every signal to end the daemon sets.
     asked: Arc<AtomicBool>,
     /// Flag that only Ctrl-C sets. A second Ctrl-C stops the attempts to restore values. Signals of
-    /// service managers do not set this flag, because they often arrive in pairs.
+    /// service managers do not set this flag, because a service manager often sends two signals.
     pressed: Arc<AtomicBool>,
 }
 
 impl Ending {
     /// Starts to listen for signals.
     ///
-    /// # Errors If a signal cannot be caught. The caller must then change no value, because the
-    /// signal would end the daemon before it restores the value.
+    /// # Errors
+    /// If a signal cannot be caught. The caller must then change no value, because the signal would
+    /// end the daemon before it restores the value.
     pub(super) fn listen() -> io::Result<Self> {
         let ending = Self { asked: Arc::default(), pressed: Arc::default() };
         ending.register()?;

@@ -5,8 +5,8 @@ use crate::model::{InitialWindow, NicQueueing, TransportSpec};
 use crate::quantity::format_size;
 use bufferlab_workload::FlowSpec;
 
-/// Number of packets that one flow makes at once, above which the reader warns. Some million
-/// packets take hundreds of megabytes. At 4,194,304 packets the run ends.
+/// Number of packets in a flow's window above which the reader warns. Some million packets take
+/// hundreds of megabytes. With 4,194,304 packets in a network card, the run ends with an error.
 const PACKETS_MANY: u64 = 1_000_000;
 
 /// Warns of cards that store packets: a flow makes all packets of its window at once.
@@ -41,8 +41,8 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 /// Number of packets that a flow's first window allows.
 fn window(transport: &TransportSpec) -> u64 {
     match transport.initial_window {
-        // Flows of RDMA and paced flows fill no network card, because their packets are made when
-        // they are sent.
+        // Flows of RDMA and paced flows fill no network card, because the host makes their packets
+        // only when it sends the packets.
         _ if transport.rdma.is_some() || transport.pacing.is_some() => 0,
         InitialWindow::Whole => u64::MAX,
         InitialWindow::Segments(segments) => u64::from(segments),

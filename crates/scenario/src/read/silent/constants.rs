@@ -41,7 +41,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_rare_traffic(check);
 }
 
-/// Warns if windows and rates are computed with a round trip that the network lacks.
+/// Warns if windows and rates are computed with a round trip far from the network's round trip.
 fn warn_about_base_rtt(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, longest: Time) {
     let Some(given) = transport.base_rtt.filter(|_| refers_to_round_trip(transport)) else { return };
     let (less, more) = (given.0.saturating_mul(BASE_RTT_FACTOR), longest.0.saturating_mul(BASE_RTT_FACTOR));

@@ -39,8 +39,8 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 /// Warns about marking on priorities that no ECN-capable transport uses.
 fn warn_about_priorities(check: &ScenarioCheck<'_>, sent: u32) {
     let switches = &check.scenario.switches;
-    // The list has the priorities of one switch that marks. No warning is given if other switches
-    // mark the sent packets.
+    // `marking` has every switch that marks, and its marked priorities. If no switch marks the sent
+    // packets, the warning names the priorities of the first switch.
     let marking: Vec<(usize, u32)> =
         switches.iter().enumerate().filter_map(|(at, switch)| Some((at, marked(switch)?))).collect();
     let Some(&(switch, mask)) = marking.first() else { return };
@@ -91,9 +91,9 @@ fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     }
 }
 
-/// Returns the length at which the policy drops (bytes), if neither a lone full queue nor
-/// full queues at every port ever mark a packet. `None` if marks occur, or if a trial
-/// would take too long.
+/// Returns the length at which the policy drops (bytes), if neither a lone full queue nor full
+/// queues at every port ever mark a packet. `None` if a packet is marked, or if a trial would take
+/// too long.
 fn longest_unmarked(
     check: &ScenarioCheck<'_>,
     switch: &SwitchSpec,
@@ -186,7 +186,8 @@ impl Trial {
                 true
             }
             Admission::Refused(refusal) => {
-                // A drop by the rule itself shows that queues reach its thresholds.
+                // A drop by the marking rule itself shows that queues reach the thresholds of the
+                // rule.
                 self.marks |= refusal.reason == DropReason::Early;
                 false
             }
@@ -214,8 +215,8 @@ impl Trial {
         None
     }
 
-    /// Sends packets from the full queues and refills the queues, as long as the rule may still
-    /// mark a packet. Returns whether the rule marked one.
+    /// Sends packets from the full queues and refills the queues, as long as the marking rule may
+    /// still mark a packet. Returns whether the rule marked a packet.
     fn any_marked_of(&mut self, ports: &[u16]) -> bool {
         let gap = self.rate.serialization(u64::from(self.size));
         for _ in 0..PASSING.div_ceil(ports.len()) {

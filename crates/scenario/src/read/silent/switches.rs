@@ -88,7 +88,7 @@ fn nobody_to_pause(switch: &SwitchSpec, name: &str) -> Option<Note> {
     Some(Note { key: "policy", message, label: "nobody is ever paused", help })
 }
 
-/// Finds a port limit that is not below the shared memory.
+/// Finds a port limit that is at least as large as the shared memory, and so has no effect.
 fn port_limit(switch: &SwitchSpec, name: &str) -> Option<Note> {
     let limit = switch.hardware.switch.port_limit?;
     let memory = switch.buffer_bytes / u64::from(switch.hardware.slices);
