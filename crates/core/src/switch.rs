@@ -284,6 +284,8 @@ pub struct Switch<P> {
     pause_peaks: Vec<PausePeak>,
     /// Whether any ingress queue has paused its sender.
     has_paused: bool,
+    /// Whether the switch keeps `pause_peaks`: the policy can pause senders and has paused none.
+    records_peaks: bool,
     /// Empty ingress queues that have paused their senders.
     /// No departure from an empty queue can end its pause.
     pausing_empty: Vec<IngressId>,
@@ -343,6 +345,7 @@ impl<P: Policy> Switch<P> {
             paused_ingress: vec![false; ingress_queues],
             pause_peaks: Vec::new(),
             has_paused: false,
+            records_peaks: false,
             pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
                 ingress_queues
             } else {
@@ -638,7 +641,7 @@ impl<P: Policy> Switch<P> {
         observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
         self.expel(now, observer);
         if self.hooks.contains(Hooks::PAUSE) {
-            if self.sets_peak(arrival.ingress, arrival.priority, 0) {
+            if self.records_peaks && self.sets_peak(arrival.ingress, arrival.priority, 0) {
                 self.note_peak(arrival.ingress, arrival.priority);
             }
             self.demand_pauses(now, arrival.ingress, observer);
@@ -825,11 +828,11 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Whether `ingress` is longer than any ingress queue of the priority has been, with `more` bytes.
-    /// False after the first pause of the switch, because nobody reads the record then.
-    #[inline(always)] // On the hot path.
+    /// Only for a switch that records peaks.
+    #[inline(never)] // Out of the hot path of switches that never pause or have paused.
     fn sets_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
         let length = self.buffer.ingress_bytes(ingress) + u64::from(more);
-        !self.has_paused && length > self.pause_peaks[usize::from(priority)].bytes
+        length > self.pause_peaks[usize::from(priority)].bytes
     }
 
     /// Records how near the longest ingress queue of a priority is to a pause.
@@ -846,9 +849,12 @@ impl<P: Policy> Switch<P> {
         self.pause_peaks.iter().filter_map(|peak| peak.level)
     }
 
-    /// Makes room for the record of peaks if the policy can pause senders.
+    /// Makes room for the record of peaks if the policy can pause senders. After the first pause
+    /// nobody reads the record, so the switch stops writing it.
     fn size_pause_peaks(&mut self) {
-        let priorities = if self.hooks.contains(Hooks::PAUSE) { self.buffer.queues_per_port() } else { 0 };
+        let pauses = self.hooks.contains(Hooks::PAUSE);
+        self.records_peaks = pauses && !self.has_paused;
+        let priorities = if pauses { self.buffer.queues_per_port() } else { 0 };
         self.pause_peaks.resize(usize::from(priorities), PausePeak::default());
     }
 
@@ -892,6 +898,7 @@ impl<P: Policy> Switch<P> {
         if *paused != wanted {
             *paused = wanted;
             self.has_paused = true;
+            self.records_peaks = false;
             observer.on(&SwitchEvent::PauseChanged { now, ingress, paused: wanted }, &self.buffer);
         }
     }
