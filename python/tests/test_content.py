@@ -6,6 +6,10 @@ The tests cover every pair of a call in ``CALLS`` and a change in ``CHANGES``.
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,7 @@ import pytest
 from bufferlab import BufferlabError, ResultsError, Scenario, ScenarioError, compare, repeat, reproduce, run, sonic, sweep, tune
 from bufferlab.comparisons import Comparison
 
-from .folders import files
+from .folders import files, same_results
 
 SCENARIO = """extends = "base.toml"
 name = "mixed"
@@ -127,6 +131,54 @@ def test_other_content_is_refused_or_kept_apart(desk: Path, name: str, change: s
     unmixed(out)
     call(desk, seeds=2, out=desk / "fresh")
     assert files(out) == files(desk / "fresh")
+
+
+CHILD = """import sys
+from pathlib import Path
+from python.tests.test_content import CALLS
+
+CALLS[sys.argv[1]](Path(sys.argv[2]), seeds=3, out=Path(sys.argv[2]) / "out")
+"""
+
+
+def finished(out: Path) -> dict[Path, bytes]:
+    """Records of the finished runs of a folder."""
+    return {path: path.read_bytes() for path in (*out.glob("**/seed-*/manifest.json"), *out.glob("runs/*.json"))}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("name", ["repeat", "compare", "sweep", "reproduce"])
+def test_a_killed_call_is_completed_and_other_content_is_not_mixed_in(desk: Path, name: str) -> None:
+    call, out, scenario = CALLS[name], desk / "out", desk / "mixed.toml"
+    base = desk / "base.toml"
+    base.write_text(base.read_text().replace('"2 ms"', '"200 ms"'))
+    child = subprocess.Popen([sys.executable, "-c", CHILD, name, str(desk)])
+    while child.poll() is None and not finished(out):
+        time.sleep(0.001)
+    child.kill()
+    assert child.wait() == -signal.SIGKILL, "the call ended before its first run was seen"
+    before = finished(out)
+    assert before
+
+    old = scenario.read_text()
+    scenario.write_text(old.replace("60 KB", "50 KB"))
+    if name == "reproduce":
+        call(desk, seeds=2, out=out)
+        call(desk, seeds=2, out=desk / "fresh")
+        values = "study/buffers/values.csv"
+        assert (out / values).read_text() == (desk / "fresh" / values).read_text()
+        return
+    with pytest.raises(ResultsError, match="another scenario"):
+        call(desk, seeds=2, out=out)
+    assert finished(out) == before
+    scenario.write_text(old)
+    call(desk, seeds=3, out=out)
+    unmixed(out)
+    for lock in out.rglob(".*.writing"):
+        lock.unlink()  # The killed process may leave the lock file of its finished run.
+    call(desk, seeds=3, out=desk / "fresh")
+    same_results(out, desk / "fresh")
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_what_if_does_not_overwrite_another_ones_scenario(desk: Path) -> None:

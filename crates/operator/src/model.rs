@@ -365,6 +365,11 @@ impl Build<'_> {
             |field: &Option<bufferlab_sonic::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
         let limit = self.group_limit(port, profile);
         let twice = matches!(self.chip.rule, Rule::OneLevel) && self.config.shared_headroom();
+        let speed = self.config.ports.get(port).and_then(|port| port.speed_mbps.as_ref());
+        let overhead = match self.config.shared_headroom() {
+            true => 0,
+            false => self.chip.headroom_overhead(speed.map(|speed| speed.value)) * self.chip.cell,
+        };
         let headroom = value(&profile.xoff) * if twice { 2 } else { 1 };
         let offset = self.round_up_to_cells(value(&profile.xon_offset));
         let xon = value(&profile.xon);
@@ -372,7 +377,7 @@ impl Build<'_> {
             profile: profile.name.clone(),
             reserve: self.round_up_to_cells(profile.minimum(self.config.shared_headroom())),
             limit,
-            headroom: self.round_up_to_cells(headroom),
+            headroom: self.round_up_to_cells(headroom).saturating_sub(overhead),
             xon: if offset > 0 { 0 } else { self.round_up_to_cells(xon) },
             xon_offset: offset,
         }

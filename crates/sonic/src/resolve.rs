@@ -46,6 +46,12 @@ impl Profile {
         self.xoff.is_some() || self.dynamic_headroom
     }
 
+    /// Whether a queue with the profile trims packets beyond its limit instead of dropping them.
+    #[must_use]
+    pub fn is_trimming(&self) -> bool {
+        self.discard_action.as_ref().is_some_and(|action| action.value.eq_ignore_ascii_case("trim"))
+    }
+
     /// Whether the profile intentionally admits no packet. NVIDIA switches assign such profiles to
     /// ports that are down.
     #[must_use]

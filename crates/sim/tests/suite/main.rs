@@ -38,3 +38,4 @@ mod support;
 mod transports;
 mod turns;
 mod unloaded;
+mod witnesses;

@@ -186,7 +186,8 @@ fn way(
         }
     }
     if let Some(Resolved::Profile(profile)) = queue.map(|queue| config.queue(port, queue)) {
-        way.limits.push(limit(config, memory, "queue", &profile, "drop"));
+        let then = if profile.is_trimming() { "trim" } else { "drop" };
+        way.limits.push(limit(config, memory, "queue", &profile, then));
         for name in config.egress_lists.get(port).map_or(&[][..], |list| &list.value) {
             let of_pool = config.profiles.get(name).filter(|of_port| {
                 of_port.pool.as_ref().map(|pool| &pool.value) == profile.pool.as_ref().map(|pool| &pool.value)

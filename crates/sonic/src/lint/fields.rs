@@ -352,7 +352,7 @@ pub(super) fn refused_value(context: &Context<'_>, findings: &mut Findings) {
     let mut trims: BTreeMap<&str, Vec<PortName>> = BTreeMap::new();
     for ((port, _), assigned) in config.groups.iter().filter(|((port, _), _)| !port.is_remote()) {
         if let Assigned::Profile(name) = &assigned.value
-            && config.profiles.get(name).is_some_and(is_trimming)
+            && config.profiles.get(name).is_some_and(Profile::is_trimming)
         {
             let ports = trims.entry(name).or_default();
             if ports.last() != Some(port) {
@@ -395,8 +395,4 @@ pub(super) fn refused_value(context: &Context<'_>, findings: &mut Findings) {
             }
         }
     }
-}
-
-fn is_trimming(profile: &Profile) -> bool {
-    profile.discard_action.as_ref().is_some_and(|action| action.value.eq_ignore_ascii_case("trim"))
 }

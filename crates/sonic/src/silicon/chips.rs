@@ -50,6 +50,21 @@ impl Chip {
         self.name != GENERIC.name
     }
 
+    /// Part of a group's private headroom that NVIDIA switches lose packets without using (cells).
+    ///
+    /// The testers' generator (sonic-mgmt, `qos_param_generator.py`) takes this `headroom_overhead`
+    /// off where groups share no headroom. At 400 Gb/s a Spectrum-3 fills two buffer units unevenly.
+    #[must_use]
+    pub fn headroom_overhead(&self, speed_mbps: Option<u64>) -> u64 {
+        match self.name {
+            "spectrum1" => 95,
+            "spectrum3" if speed_mbps == Some(400_000) => 64 + 59,
+            "spectrum2" | "spectrum3" => 64,
+            "spectrum4" | "spectrum5" | "spectrum6" => 47,
+            _ => 0,
+        }
+    }
+
     /// Returns a caveat for a family whose rules were not compared with measurements.
     #[must_use]
     pub fn caveat(&self) -> Option<String> {

@@ -265,7 +265,9 @@ impl Memory {
         // According to the test programs, a group on these switches gets twice its `xoff` if groups
         // share headroom.
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
-        let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
+        let overhead =
+            if config.shared_headroom() { 0 } else { self.chip.headroom_overhead(class.speed_mbps) };
+        let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff }).saturating_sub(overhead);
         let headroom = self.usable_headroom(headroom_asked);
         let chip = Some(self.chip).filter(|chip| chip.is_known());
         let headroom_answer = GroupHeadroom::of_class(config, chip, class).map(|headroom| headroom.answer());

@@ -46,6 +46,25 @@ fn every_kind_of_port_has_the_way_of_every_class() {
 }
 
 #[test]
+fn a_queue_that_trims_does_not_drop() {
+    // An excess packet is cut to its header and admitted again on another queue.
+    let trims = |name: &str, text: String| match name {
+        "switch/buffers.json" => text.replace(
+            "\"egress_lossy_pool\", \"size\": \"1536\"",
+            "\"egress_lossy_pool\", \"packet_discard_action\": \"trim\", \"size\": \"1536\"",
+        ),
+        _ => text,
+    };
+    let explanation = explain(&switch(trims), None);
+    let of_queue = |class: usize| {
+        let ways = &explanation.kinds[0].ways;
+        ways[class].limits.iter().find(|limit| limit.name == "queue").expect("a profile").then
+    };
+    assert_eq!((of_queue(0), of_queue(3)), ("trim", "drop"));
+    assert!(explain::text(&explanation).contains("trim egress_lossy_profile"));
+}
+
+#[test]
 fn the_margin_of_headroom_is_bytes_and_metres_of_cable() {
     let explanation = explain(&switch(unchanged), None);
     let headroom = explanation.kinds[1].ways[3].headroom.as_ref().expect("a lossless class");

@@ -73,6 +73,24 @@ fn headroom_inside_the_size_is_taken_off_on_every_chip_of_cells() {
 }
 
 #[test]
+fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is_full() {
+    // sonic-mgmt, qos_param_generator.py: pkts_num_trig_ingr_drp -= headroom_overhead.
+    let overheads = [("spectrum1", 95), ("spectrum2", 64), ("spectrum3", 64), ("spectrum4", 47)];
+    for (name, overhead) in overheads.into_iter().chain([("trident3", 0)]) {
+        let (private, shared) = (on(&private_headroom(), name), on(&switch(|_, text| text), name));
+        let cell = chip(name).expect("a chip").cell;
+        for (group, xoff) in private.groups.iter().zip([159_744_u64, 90_112]) {
+            assert_eq!(group.headroom, xoff.div_ceil(cell) - overhead, "{name}: {group:?}");
+            assert_eq!(group.drop, group.pause + group.headroom + 1, "{name}");
+        }
+        let twice = if matches!(chip(name).expect("a chip").rule, Rule::OneLevel) { 2 } else { 1 };
+        assert_eq!(shared.groups[0].headroom, (twice * 159_744_u64).div_ceil(cell), "{name}");
+    }
+    let spectrum3 = chip("spectrum3").expect("a chip");
+    assert_eq!(spectrum3.headroom_overhead(Some(400_000)), 64 + 59);
+}
+
+#[test]
 fn an_egress_pool_of_another_size_is_net_or_gross_by_the_files() {
     // The 4 x 5 queues of 1,536 B take 120 cells of 256 B, or 140 cells of 254 B. S of tomahawk5 is
     // 7,874 - 1,574 - 28 - 140 = 6,132 - 1.
