@@ -56,6 +56,8 @@ pub struct Stored {
     pub packet: u32,
     /// Header of the packet. The header's size is the number of bytes that the packet occupies.
     pub header: Header,
+    /// Size of the packet without the rest of its last cell (bytes): schedulers count these bytes.
+    pub frame: u32,
     /// Ingress queue that is charged for the packet.
     pub ingress: IngressId,
     /// Account of the ledger that is charged for the packet.
@@ -539,7 +541,8 @@ mod tests {
 
     fn stored(size: u32, account: Account) -> Stored {
         let ingress = IngressId(3);
-        Stored { enqueued_at: Time::ZERO, packet: 0, header: Header::new(size), ingress, account }
+        let header = Header::new(size);
+        Stored { enqueued_at: Time::ZERO, packet: 0, header, frame: size, ingress, account }
     }
 
     /// A buffer memory for two ports with two queues each, with one packet in each account.

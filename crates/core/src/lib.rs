@@ -91,7 +91,7 @@ pub use policy::{
     PauseDemand, PauseLevel, Policy, PolicyConstructor, PolicyInfo, SteeredThreshold, SwitchShape, Tags,
     Verdict, custom_policies, find_policy, policies, register_policy, replace_policy,
 };
-pub use schedule::{Discipline, DisciplineName, Group, ScheduleError, Scheduler, SchedulerName};
+pub use schedule::{Discipline, DisciplineName, Group, RateLimit, ScheduleError, Scheduler, SchedulerName};
 pub use shared_pool::Reserves;
 pub use switch::{Admission, Counters, Packet, Switch, SwitchConfig, Transmission, build_policy};
 pub use weight::Weight;

@@ -1,9 +1,15 @@
-//! The scheduler of a port, which chooses the next queue. The scheduler serves groups of queues in
-//! strict order of priority, and the queues of a group by one discipline.
+//! The scheduler of a port, which chooses the next queue. It serves groups of queues in strict
+//! order of priority, and each group by one discipline. Ports may have different schedules, and
+//! queues and ports may have limited rates.
+
+mod ports;
 
 use crate::buffer::{Buffer, End, QueueId};
 use bufferlab_params::choices;
+use ports::{Due, PortSchedules, RateLimits};
 use std::fmt;
+
+pub use ports::RateLimit;
 
 /// Maximum queues per port, so that a port's queues fit one bit mask.
 pub const MAX_QUEUES_PER_PORT: usize = 32;
@@ -104,9 +110,12 @@ enum Choice {
     RoundRobin,
     /// Any schedule without a faster path: the scheduler goes through the groups.
     ByGroup,
+    /// Ports have different schedules.
+    ByPort,
 }
 
-/// The schedule of all ports of a switch: groups in strict order, highest first.
+/// The schedule of all ports of a switch: groups in strict order, highest first. Some ports may have
+/// other schedules.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     choice: Choice,
@@ -115,6 +124,10 @@ pub struct Scheduler {
     group_of: [u8; MAX_QUEUES_PER_PORT],
     /// Packets or bytes that each priority may send per round.
     share: Box<[u32; MAX_QUEUES_PER_PORT]>,
+    /// Schedules of all ports. `None` if all ports have the schedule above.
+    by_port: Option<Box<PortSchedules>>,
+    /// Limits of the rates of queues and ports. `None` if no rate is limited.
+    rates: Option<Box<RateLimits>>,
 }
 
 /// State of the scheduler for all ports. Empty if the scheduler always chooses the lowest queue.
@@ -125,6 +138,10 @@ pub(crate) struct Turns {
     of_groups: Vec<GroupTurn>,
     /// Unused bytes by port and priority, if any group uses deficit round robin.
     deficit: Vec<[u32; MAX_QUEUES_PER_PORT]>,
+    /// States of the schedules, if ports have different schedules.
+    of_schedules: Vec<Turns>,
+    /// Times at which limited rates allow the next packets.
+    due: Due,
 }
 
 /// The queue that the scheduler chose to send next.
@@ -249,19 +266,32 @@ impl Scheduler {
         };
         match (0..queues).find(|&queue| seen & (1 << queue) == 0) {
             Some(queue) => Err(ScheduleError(format!("queue {queue} is in no group: it would never send"))),
-            None => Ok(Self { choice, groups: compiled, group_of, share: Box::new(share) }),
+            None => Ok(Self {
+                choice,
+                groups: compiled,
+                group_of,
+                share: Box::new(share),
+                by_port: None,
+                rates: None,
+            }),
         }
     }
 
     /// Initial state of the scheduler for `ports` ports.
     pub(crate) fn new_turns(&self, ports: usize) -> Turns {
+        let due = self.rates.as_ref().map_or_else(Due::default, |rates| rates.new_due());
+        if let Some(by_port) = &self.by_port {
+            return Turns { of_schedules: by_port.new_turns(ports), due, ..Turns::default() };
+        }
         if !self.is_stateful() {
-            return Turns::default();
+            return Turns { due, ..Turns::default() };
         }
         let deficit_ports = if self.looks_at_packets() { ports } else { 0 };
         Turns {
             of_groups: vec![GroupTurn::default(); ports * self.groups.len()],
             deficit: vec![[0; MAX_QUEUES_PER_PORT]; deficit_ports],
+            of_schedules: Vec::new(),
+            due,
         }
     }
 
@@ -273,12 +303,15 @@ impl Scheduler {
     /// Whether each of `queues` queues per port belongs to a group.
     pub(crate) fn covers(&self, queues: usize) -> bool {
         let mask = self.groups.iter().fold(0, |mask, group| mask | group.mask);
-        queues <= MAX_QUEUES_PER_PORT && (0..queues).all(|queue| mask & (1 << queue) != 0)
+        let others = self.by_port.as_ref().is_none_or(|by_port| by_port.cover(queues));
+        others && queues <= MAX_QUEUES_PER_PORT && (0..queues).all(|queue| mask & (1 << queue) != 0)
     }
 
     /// Whether the scheduler must read a packet even if only one queue has packets.
     pub(crate) fn looks_at_packets(&self) -> bool {
-        self.groups.iter().any(|group| group.turn == Turn::Deficit)
+        self.by_port.is_some()
+            || self.rates.is_some()
+            || self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 
     /// The queue of `port` that sends next among the queues `ready`. Bit p of `ready` is set if
@@ -302,6 +335,7 @@ impl Scheduler {
             }
             Choice::RoundRobin => Some(turns.of_groups[usize::from(port)].go_on_to_next(ready)),
             Choice::ByGroup => self.pick_by_group(turns, port, ready, first_queue, buffer),
+            Choice::ByPort => self.pick_by_port(turns, port, ready, first_queue, buffer),
         }
     }
 
@@ -322,12 +356,16 @@ impl Scheduler {
                     Turn::Deficit => debug_assert!(false, "deficits depend on the packet"),
                 }
             }
+            Choice::ByPort => debug_assert!(false, "a scheduler of different ports has no bypass"),
         }
     }
 
-    /// Queues that a round robin skipped before it picked one of `ready`, because the skipped
-    /// queues were empty or paused.
-    pub(crate) fn passed(&self, picked: Picked, ready: u32) -> u32 {
+    /// Queues that a round robin of `port` skipped before it picked one of `ready`,
+    /// because these queues were empty or paused.
+    pub(crate) fn passed(&self, port: u16, picked: Picked, ready: u32) -> u32 {
+        if let Some(by_port) = &self.by_port {
+            return by_port.of(port).1.passed(port, picked, ready);
+        }
         let group = &self.groups[usize::from(self.group_of[usize::from(picked.queue)])];
         let own = if group.turn == Turn::RoundRobin { group.mask } else { 0 };
         between(picked.from, picked.queue) & own & !ready
@@ -398,7 +436,7 @@ impl Scheduler {
                 turn.left = 1;
             }
             let id = QueueId(first_queue + u16::from(queue));
-            let head = buffer.peek(id, End::Head).map_or(0, |stored| stored.header.size);
+            let head = buffer.peek(id, End::Head).map_or(0, |stored| stored.frame);
             if head <= *own {
                 *own -= head;
                 if buffer.queue_packets(id) == 1 {

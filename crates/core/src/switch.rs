@@ -544,6 +544,7 @@ impl<P: Policy> Switch<P> {
     fn is_ideal(&self) -> bool {
         self.hardware == Hardware::IDEAL
             && !self.drops_by_marker
+            && !self.scheduler.limits_rates()
             && self.ports.iter().all(|port| port.discard_mask == 0)
     }
 
@@ -632,6 +633,7 @@ impl<P: Policy> Switch<P> {
             enqueued_at: now,
             packet: packet.id,
             header: Header { ecn: if marked { Ecn::Marked } else { header.ecn }, ..header },
+            frame: packet.header.size,
             ingress: arrival.ingress,
             account,
         };
@@ -734,11 +736,15 @@ impl<P: Policy> Switch<P> {
         observer: &mut O,
     ) -> Option<Transmission> {
         let state = self.ports[usize::from(port)];
-        let ready = state.occupied & !state.paused;
+        let mut ready = state.occupied & !state.paused;
         if ready == 0 {
             return None;
         }
         if !self.ideal {
+            ready = self.scheduler.allowed(&self.turns, port, now, ready);
+            if ready == 0 {
+                return None;
+            }
             self.refresh(now);
         }
         observer.on(&SwitchEvent::Departing(now), &self.buffer);
@@ -751,6 +757,9 @@ impl<P: Policy> Switch<P> {
             self.buffer.remove(queue, port, End::Head).expect("an occupied queue has a head");
         if is_empty {
             self.ports[usize::from(port)].occupied &= !(1 << priority);
+        }
+        if !self.ideal {
+            self.scheduler.charge(&mut self.turns, (port, priority), now, stored.frame);
         }
         let header = stored.header;
         let marked = self.marks_departures && header.ecn == Ecn::Capable && {
@@ -771,7 +780,7 @@ impl<P: Policy> Switch<P> {
         };
         if self.hooks.contains(Hooks::EMPTY_VISIT) {
             // The scheduler also skips a paused queue, but that queue is not empty.
-            let passed_empty = self.scheduler.passed(picked, ready) & !occupied;
+            let passed_empty = self.scheduler.passed(port, picked, ready) & !occupied;
             self.tell_empty_visits(now, passed_empty, first_queue);
         }
         if self.hooks.contains(Hooks::DEQUEUE) {
@@ -959,6 +968,22 @@ impl<P: Policy> Switch<P> {
     pub fn wants_to_send(&self, port: u16) -> bool {
         let state = &self.ports[usize::from(port)];
         state.occupied & !state.paused != 0
+    }
+
+    /// Lets `port` send its next packets at once although its rates are limited, because its link is
+    /// down and the driver discards the packets.
+    pub fn forget_rates(&mut self, port: u16) {
+        self.scheduler.forget_rates(&mut self.turns, port);
+    }
+
+    /// Time from which `port` may send a waiting packet although its rates are limited. `None` if no
+    /// packet waits that may be sent. The driver calls this method if [`Self::poll_transmit`]
+    /// returns no packet, and then calls `poll_transmit` again at this time.
+    #[must_use]
+    pub fn next_send(&self, port: u16) -> Option<Time> {
+        let state = &self.ports[usize::from(port)];
+        let ready = state.occupied & !state.paused;
+        if ready == 0 { None } else { self.scheduler.next_send(&self.turns, port, ready) }
     }
 
     /// Time at which the driver must next call [`Self::handle_timeout`]. The driver calls

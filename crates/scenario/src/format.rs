@@ -18,8 +18,10 @@ mod transport;
 mod workload;
 
 pub(crate) use catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, NO_MARKS, POLICY_CATALOG};
-pub(crate) use flow_control::{FAULT, PFC, PauseStormKeys, PfcKeys, WATCHDOG, WatchdogKeys};
-pub use flow_control::{PauseStormSpec, PfcSpec};
+pub(crate) use flow_control::{
+    FAULT, PFC, PFC_PORTS, PauseStormKeys, PfcKeys, PfcPortsKeys, WATCHDOG, WatchdogKeys,
+};
+pub use flow_control::{PauseStormSpec, PfcPortsSpec, PfcSpec};
 pub use hardware::HardwareSpec;
 pub(crate) use hardware::{HARDWARE, HardwareKeys};
 pub(crate) use host::{HOST, HostKeys, OUTPUT, OutputKeys};
@@ -28,8 +30,8 @@ pub(crate) use kinds::{EXPLAINED_MAX, FRAME_MAX};
 pub(crate) use profiles::PROFILE;
 pub use root::Scenario;
 pub(crate) use root::{ROOT, RootKeys};
-pub(crate) use switch::{ECN, EcnKeys, GroupKeys, OverrideKeys, SCHEDULER_GROUP};
-pub use switch::{EcnSpec, SwitchSpec};
+pub(crate) use switch::{ECN, EGRESS, EcnKeys, EgressKeys, GroupKeys, OverrideKeys, SCHEDULER_GROUP};
+pub use switch::{EcnSpec, EgressSpec, SwitchSpec};
 pub(crate) use switch::{SWITCH, SWITCH_OVERRIDE, SwitchKeys};
 pub(crate) use topology::{CHANGE, ChangeKeys, ROUTE, RouteKeys, TOPOLOGY, TopologyKeys};
 pub use transport::TransportSpec;

@@ -78,7 +78,7 @@ pub(crate) fn paused_cable(
         arrivals,
         frames: end.rate,
         delay: end.delay,
-        reaction: switch.pfc.reaction,
+        reaction: switch.pfc.reaction_at(port),
         packets: PacketMemory {
             smallest,
             largest,

@@ -4,16 +4,20 @@
 pub use bufferlab_core::watchdog::{StormCounter, WatchdogAction, WatchdogRule, WatchdogSpec};
 
 pub use crate::format::{
-    EcnSpec, HardwareSpec, HostSpec, OutputSpec, PauseStormSpec, PfcSpec, Scenario, SwitchSpec,
-    TransportSpec, WorkloadSpec,
+    EcnSpec, EgressSpec, HardwareSpec, HostSpec, OutputSpec, PauseStormSpec, PfcPortsSpec, PfcSpec, Scenario,
+    SwitchSpec, TransportSpec, WorkloadSpec,
 };
-use bufferlab_core::{BuildError, Classifier, Hardware, Marker, SwitchShape, find_classifier, find_marker};
+use bufferlab_core::{
+    BuildError, Classifier, Hardware, Marker, RateLimit, ScheduleError, Scheduler, SwitchShape,
+    find_classifier, find_marker,
+};
 use bufferlab_params::{Params, choices};
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
 use bufferlab_transport::Spacing;
 use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::Workload;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl SwitchSpec {
@@ -21,6 +25,34 @@ impl SwitchSpec {
     #[must_use]
     pub fn lossless(&self) -> u32 {
         self.pfc.as_ref().map_or(0, PfcSpec::mask)
+    }
+
+    /// Builds the scheduler of a memory that serves the ports `ports` of the switch.
+    ///
+    /// # Errors
+    /// If the groups of a scheduler do not name every queue exactly once.
+    pub fn scheduler_of(&self, ports: &Range<usize>) -> Result<Scheduler, ScheduleError> {
+        let queues = usize::from(self.queues_per_port);
+        let mut scheduler = Scheduler::new(&self.scheduler, queues)?;
+        for entry in &self.egress {
+            let own =
+                |port: &usize| entry.ports.is_empty() || entry.ports.iter().any(|&p| usize::from(p) == *port);
+            let ports: Vec<u16> = ports.clone().filter(own).map(|port| (port - ports.start) as u16).collect();
+            if let Some(groups) = &entry.scheduler {
+                scheduler = scheduler.with_ports(&ports, Scheduler::new(groups, queues)?);
+            }
+            if let Some(rate) = entry.rate {
+                scheduler =
+                    scheduler.with_limit(&ports, &entry.queues, RateLimit { rate, burst: entry.burst });
+            }
+        }
+        Ok(scheduler)
+    }
+
+    /// Whether the rate of a queue or port is limited.
+    #[must_use]
+    pub fn limits_rates(&self) -> bool {
+        self.egress.iter().any(|entry| entry.rate.is_some())
     }
 }
 
@@ -32,27 +64,53 @@ pub enum FaultSpec {
 }
 
 impl PfcSpec {
-    /// Returns the lossless priorities as a mask: bit p is set if priority p is lossless.
+    /// Returns the priorities that are lossless on any port as a mask: bit p is set if priority p is
+    /// lossless.
     #[must_use]
     pub fn mask(&self) -> u32 {
-        self.priorities.iter().fold(0, |mask, priority| mask | 1 << priority)
+        let others = self.by_port.iter().filter_map(|entry| entry.priorities.as_deref()).map(mask_of);
+        others.fold(mask_of(&self.priorities), |all, own| all | own)
     }
 
     /// Returns the lossless priorities of `port` as a mask: bit p is set if priority p is lossless.
     #[must_use]
     pub fn mask_at(&self, port: u16) -> u32 {
-        if self.ports.is_empty() || self.ports.contains(&port) { self.mask() } else { 0 }
+        let own = |entry: &PfcPortsSpec| {
+            entry.priorities.as_deref().filter(|_| entry.ports.contains(&port)).map(mask_of)
+        };
+        match self.by_port.iter().rev().find_map(own) {
+            Some(mask) => mask,
+            None if self.ports.is_empty() || self.ports.contains(&port) => mask_of(&self.priorities),
+            None => 0,
+        }
+    }
+
+    /// Returns the time after which the neighbour behind `port` obeys a pause frame.
+    #[must_use]
+    pub fn reaction_at(&self, port: u16) -> Time {
+        let own = |entry: &PfcPortsSpec| entry.reaction.filter(|_| entry.ports.contains(&port));
+        self.by_port.iter().rev().find_map(own).unwrap_or(self.reaction)
+    }
+
+    /// Whether some ports have other lossless priorities than others.
+    #[must_use]
+    pub fn differs_by_port(&self) -> bool {
+        !self.ports.is_empty() || self.by_port.iter().any(|entry| entry.priorities.is_some())
     }
 
     /// Returns the lossless priorities of each port, as masks; empty if all ports have equal masks.
     #[must_use]
     pub fn masks_by_port(&self, ports: usize) -> Vec<u32> {
-        if self.ports.is_empty() {
+        if !self.differs_by_port() {
             Vec::new()
         } else {
             (0..ports as u16).map(|port| self.mask_at(port)).collect()
         }
     }
+}
+
+fn mask_of(priorities: &[u8]) -> u32 {
+    priorities.iter().fold(0, |mask, priority| mask | 1 << priority)
 }
 
 impl Default for HardwareSpec {

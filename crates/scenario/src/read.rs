@@ -3,6 +3,7 @@
 
 mod changes;
 mod congestion;
+mod egress;
 mod faults;
 mod files;
 mod foreign;

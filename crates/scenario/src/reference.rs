@@ -2,9 +2,9 @@
 //! `docs/reference/scenarios.md`.
 
 use crate::format::{
-    CHANGE, CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OUTPUT, PFC,
-    POLICY_CATALOG, PROFILE, ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT,
-    WATCHDOG, WORKLOAD,
+    CHANGE, CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, ECN, EGRESS, FAULT, HARDWARE, HOST, OUTPUT, PFC,
+    PFC_PORTS, POLICY_CATALOG, PROFILE, ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY,
+    TRANSPORT, WATCHDOG, WORKLOAD,
 };
 use bufferlab_document::reference::table;
 use bufferlab_document::spec::TableSpec;
@@ -49,7 +49,18 @@ pub static REFERENCE_PAGES: &[ReferencePage] = &[
         title: "Scenario keys: switch",
         intro: "Buffer, marking, flow control, chip, scheduler and classifier. The parameters of \
                 policies are on [separate pages](../policies/README.md).",
-        tables: &[&SWITCH, &ECN, &PROFILE, &PFC, &WATCHDOG, &HARDWARE, &SCHEDULER_GROUP, &SWITCH_OVERRIDE],
+        tables: &[
+            &SWITCH,
+            &ECN,
+            &PROFILE,
+            &PFC,
+            &PFC_PORTS,
+            &WATCHDOG,
+            &HARDWARE,
+            &SCHEDULER_GROUP,
+            &EGRESS,
+            &SWITCH_OVERRIDE,
+        ],
         registries: &[("Classifiers", CLASSIFIER_CATALOG)],
         has_sizes: false,
     },

@@ -26,6 +26,9 @@ table! {
             "Ports on which these priorities are lossless, numbered from 0 in the order of the \
             switch's links. Packets from other ports are lossy, and pause frames from there are \
             ignored. Without it, all ports.";
+        "by_port" => by_port: Vec<PfcPortsSpec> = hand(Kind::Tables(&PFC_PORTS)),
+            optional("[{ ports = [0], priorities = [3, 4] }]"),
+            "Ports with other lossless priorities, or another reaction.";
         "reaction" => reaction: Time = time(SPAN_OR_ZERO), default("\"0 ns\""),
             "Time from the arrival of a pause frame until the neighbour, a host or a switch, obeys \
             it.";
@@ -39,6 +42,22 @@ table! {
         "watchdog" => watchdog: Option<WatchdogSpec> = hand(Kind::Table(&WATCHDOG)),
             optional("{ rule = \"broadcom\", detection_time = \"200 ms\" }"),
             "Detects lossless queues that pauses keep from sending.";
+    }
+}
+
+table! {
+    /// Ports of a switch with a flow control of their own.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PfcPortsSpec read as PfcPortsKeys;
+    static PFC_PORTS = "[[switch.pfc.by_port]]", "Ports that differ. The last table for a port counts.";
+    keys {
+        "ports" => ports: Vec<u16> = small_counts(Kind::Counts { min: 0, max: u16::MAX as u64 }),
+            required("[0]"),
+            "Ports in the order of the switch's links.";
+        "priorities" => priorities: Option<Vec<u8>> = small_counts(PRIORITIES), optional("[3, 4]"),
+            "Lossless priorities of these ports; `[]` makes the ports lossy.";
+        "reaction" => reaction: Option<Time> = time(SPAN_OR_ZERO), optional("\"1 us\""),
+            "Reaction of the neighbours behind these ports.";
     }
 }
 

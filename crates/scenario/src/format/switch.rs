@@ -2,11 +2,12 @@
 
 use super::catalogs::{CLASSIFIER_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
 use super::declare::table;
-use super::kinds::{PRIORITIES, SIZE, SMALL_SIZE_OR_ZERO, count};
+use super::kinds::{PRIORITIES, SIZE, SIZE_OR_ZERO, SMALL_SIZE_OR_ZERO, count};
 use super::{HARDWARE, Kind, PFC};
 use crate::model::{ClassifierSpec, HardwareSpec, PfcSpec};
 use bufferlab_core::schedule::{DisciplineName, Group, MAX_QUEUES_PER_PORT, SchedulerName};
 use bufferlab_params::{Choice, ParamValue, Params};
+use bufferlab_units::BitRate;
 
 table! {
     /// Configuration of a switch: its buffer, policy, marker and scheduler.
@@ -32,6 +33,9 @@ table! {
             words: SchedulerName::WORDS, of: "groups", table: &SCHEDULER_GROUP,
         }), default("\"round_robin\""),
             "Order in which the queues of a port send: a name, or a list of groups, highest first.";
+        "egress" => egress: Vec<EgressSpec> = hand(Kind::Tables(&EGRESS)),
+            optional("[{ ports = [0], rate = \"1 Gb/s\" }]"),
+            "Ports with another scheduler or a limited rate.";
         "classifier" => classifier: Option<ClassifierSpec> = hand(Kind::Entry(CLASSIFIER_CATALOG)),
             optional("{ name = \"elephant-trap\", short_queue = 0 }"),
             "Rule that chooses a packet's queue: a name, or a table with `name` and parameters \
@@ -88,7 +92,28 @@ table! {
 }
 
 table! {
-    /// Configuration of a switch's congestion marking (ECN).
+    /// Ports of a switch that send in another order, or within a rate.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct EgressSpec read as EgressKeys;
+    static EGRESS = "[[switch.egress]]", "Ports with another scheduler or a limited rate.";
+    keys {
+        "ports" => ports: Vec<u16> = hand(Kind::Counts { min: 0, max: u16::MAX as u64 }), optional("[0, 1]"),
+            "Ports in the order of the switch's links; without it, all ports.";
+        "scheduler" => scheduler: Option<Vec<Group>> = hand(Kind::WordOrTables {
+            words: SchedulerName::WORDS, of: "groups", table: &SCHEDULER_GROUP,
+        }), optional("\"strict_priority\""),
+            "Scheduler of these ports. The last table for a port counts.";
+        "rate" => rate: Option<BitRate> = rate(Kind::Rate), optional("\"1 Gb/s\""),
+            "Largest mean rate, counted in bytes of packets.";
+        "queues" => queues: Vec<u8> = hand(PRIORITIES), optional("[3]"),
+            "Queues that `rate` limits, each by itself; without it, the port as a whole.";
+        "burst" => burst: u64 = size(SIZE_OR_ZERO), default("\"0 B\""),
+            "Bytes that may exceed `rate` after an idle time, beyond one packet.";
+    }
+}
+
+table! {
+    /// Congestion marking of a switch.
     #[derive(Clone, Debug, PartialEq)]
     pub struct EcnSpec read as EcnKeys;
     static ECN = "[switch.ecn]",

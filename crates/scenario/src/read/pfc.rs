@@ -3,8 +3,8 @@
 use super::scheduler::check_priorities;
 use super::watchdog::{self, WatchdogChoice};
 use crate::context::{Complaint, Context};
-use crate::format::PfcKeys;
-use crate::model::{PauseFrames, PfcSpec};
+use crate::format::{PfcKeys, PfcPortsKeys};
+use crate::model::{PauseFrames, PfcPortsSpec, PfcSpec};
 use crate::reader::Reader;
 use crate::tree::Origin;
 use bufferlab_params::Profile;
@@ -36,6 +36,7 @@ pub(crate) fn read(
         reader.error("ports", complaint.help("leave it out for all ports, or set enabled = false"));
     }
     keys.ports = Some(ports.unwrap_or_default());
+    keys.by_port = by_port(&mut reader, queues_per_port);
     let frames = match profile {
         Profile::Paper => PauseFrames::Latest,
         Profile::Artifact => PauseFrames::Each,
@@ -47,6 +48,20 @@ pub(crate) fn read(
     let (origin, is_enabled) = (reader.origin, keys.enabled == Some(true));
     switch.put("pfc", reader.finish());
     Some(Some(PfcChoice { spec: keys.complete()?, watchdog: watchdog?, origin }).filter(|_| is_enabled))
+}
+
+/// Reads the tables of ports that differ.
+fn by_port(pfc: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<PfcPortsSpec>> {
+    let (mut all, mut resolved) = (Vec::new(), Vec::new());
+    for mut reader in pfc.tables("by_port") {
+        let keys = PfcPortsKeys::read(&mut reader);
+        let priorities = keys.priorities.as_ref().and_then(Option::as_deref);
+        check_priorities(&reader, priorities, queues_per_port);
+        all.push(keys.complete());
+        resolved.push(reader.finish());
+    }
+    pfc.put_all("by_port", resolved);
+    all.into_iter().collect()
 }
 
 impl PfcChoice {
@@ -68,7 +83,8 @@ impl PfcChoice {
     /// Returns the flow control for a switch with `ports` ports. The context records an error if
     /// the flow control does not fit the switch.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
-        if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
+        let listed = self.spec.ports.iter().chain(self.spec.by_port.iter().flat_map(|entry| &entry.ports));
+        if let Some(beyond) = listed.into_iter().find(|&&port| usize::from(port) >= ports) {
             let complaint = Complaint::new(
                 format!("there is no port {beyond}"),
                 format!("the switch has {ports} ports, numbered from 0"),

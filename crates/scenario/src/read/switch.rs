@@ -3,6 +3,7 @@
 //! An override is merged over `[switch]` like a file over a file that it extends. Switches with
 //! equal merged tables form a group, and the reader reads each group once.
 
+use super::egress::{self, EgressChoice};
 use super::files::Inputs;
 use super::hardware::{self, Chip, HardwareChoice};
 use super::headroom::{self, Cables};
@@ -43,6 +44,7 @@ pub(crate) struct Group {
     pub(crate) queues_per_port: u8,
     policy: Option<Chosen<PolicyInfo>>,
     classifier: Option<Option<Chosen<ClassifierInfo>>>,
+    egress: Option<EgressChoice>,
     ecn: Option<MarkerChoice>,
     uncharged_place: Origin,
     hardware: Option<HardwareChoice>,
@@ -118,6 +120,7 @@ fn read_group(
             None
         }
     };
+    let egress = egress::read(&mut reader, queues_per_port);
     let ecn = marking::read(&mut reader, queues_per_port, profile, inputs);
     let uncharged_place = reader.place("uncharged_bytes");
     let hardware = hardware::read(&mut reader);
@@ -130,6 +133,7 @@ fn read_group(
         queues_per_port: queues_per_port?,
         policy,
         classifier,
+        egress,
         ecn,
         uncharged_place,
         hardware,
@@ -250,6 +254,7 @@ impl Group {
         let (policy, hardware, pfc) = (self.policy.as_ref()?, self.hardware.as_ref()?, self.pfc.as_ref()?);
         let (ports, queues_per_port) = (rates.len(), usize::from(self.queues_per_port));
         self.check_queues(context, name, ports)?;
+        let egress = self.egress.as_ref()?.specs(context, name, ports)?;
         let chip = Chip { name, buffer_bytes, ports, queues_per_port, packet: packet.unwrap_or(1) };
         if !hardware.check(context, &self.path, chip) {
             return None;
@@ -289,7 +294,7 @@ impl Group {
         (keys.policy, keys.policy_params) = (Some(policy.info.name.to_owned()), Some(policy.values()));
         keys.classifier = self.classifier_once(context, name, progress);
         keys.ecn = Some(self.ecn.as_ref().map(|ecn| ecn.spec.clone()));
-        (keys.hardware, keys.pfc) = (Some(hardware.spec), Some(pfc));
+        (keys.hardware, keys.pfc, keys.egress) = (Some(hardware.spec), Some(pfc), Some(egress));
         keys.complete()
     }
 

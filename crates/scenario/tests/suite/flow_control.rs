@@ -254,3 +254,44 @@ fn a_priority_may_be_lossless_on_some_ports() {
     let pfc = loaded.scenario.switches[0].pfc.clone().expect("lossless");
     assert_eq!((pfc.masks_by_port(3), pfc.mask_at(1)), (vec![0b10, 0, 0], 0));
 }
+
+#[test]
+fn ports_may_have_other_lossless_priorities_and_another_reaction() {
+    let by_port = "[{ ports = [0, 2], priorities = [0, 1] }, { ports = [1], reaction = \"7 us\" }, \
+                   { ports = [2], priorities = [] }]";
+    let loaded = shipped_with("lossless.toml", &[("switch.pfc.by_port", by_port)]);
+    assert_round_trip(&loaded);
+    let pfc = loaded.scenario.switches[0].pfc.clone().expect("lossless");
+    assert_eq!((pfc.mask(), pfc.masks_by_port(4)), (0b11, vec![0b11, 0b10, 0, 0b10]));
+    assert_eq!((pfc.reaction_at(1), pfc.reaction_at(0)), (Time::from_us(7), pfc.reaction));
+    for (value, why) in [
+        ("[{ ports = [99], reaction = \"1 us\" }]", "there is no port 99"),
+        ("[{ ports = [0], priorities = [9] }]", "there is no priority 9"),
+        ("[{ priorities = [1] }]", "`ports`"),
+    ] {
+        let found = refused("lossless.toml", &[("switch.pfc.by_port", value)]);
+        assert!(found.contains(why), "{value}: {found}");
+    }
+}
+
+#[test]
+fn tables_of_ports_that_send_differently_are_checked() {
+    for (value, why) in [
+        ("[{ ports = [99], rate = \"1 Gb/s\" }]", "has no port 99"),
+        ("[{ ports = [], rate = \"1 Gb/s\" }]", "the list is empty"),
+        ("[{ ports = [0] }]", "the table changes nothing"),
+        ("[{ queues = [0], scheduler = \"fifo\" }]", "`queues` belongs to `rate`"),
+        ("[{ burst = \"9 KB\", scheduler = \"fifo\" }]", "`burst` belongs to `rate`"),
+        ("[{ queues = [9], rate = \"1 Gb/s\" }]", "there is no queue 9"),
+        ("[{ scheduler = [{ queues = [0, 0] }] }]", "queue 0 is named twice"),
+        ("[{ rate = \"1 Gb/s\", scedule = \"fifo\" }]", "scedule"),
+    ] {
+        let found = refused("first.toml", &[("switch.egress", value)]);
+        assert!(found.contains(why), "{value}: {found}");
+    }
+    let some = "[{ ports = [1], scheduler = \"strict_priority\" }, { rate = \"3 Gb/s\", burst = \"20 KB\" }, \
+                { ports = [0, 1], queues = [0], rate = \"500 Mb/s\" }]";
+    assert_round_trip(&shipped_with("first.toml", &[("switch.egress", some)]));
+    let none = shipped_with("first.toml", &[("switch.egress", "[]")]);
+    assert!(none.scenario.switches[0].egress.is_empty());
+}

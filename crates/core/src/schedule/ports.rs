@@ -1,0 +1,183 @@
+//! Differences between the ports of a switch: other schedules, and limited rates.
+
+use super::{Choice, Picked, Scheduler, Turns};
+use crate::buffer::Buffer;
+use bufferlab_units::{BitRate, Time};
+
+/// Schedules of ports that differ.
+#[derive(Clone, Debug)]
+pub(super) struct PortSchedules {
+    /// All schedules of the switch. The first one belongs to ports that `of_port` does not list.
+    schedules: Vec<Scheduler>,
+    /// Index of the schedule of each port.
+    of_port: Vec<u16>,
+}
+
+impl PortSchedules {
+    /// The schedule of `port`, and its index.
+    #[inline]
+    pub(super) fn of(&self, port: u16) -> (usize, &Scheduler) {
+        let index = usize::from(self.of_port.get(usize::from(port)).copied().unwrap_or(0));
+        (index, &self.schedules[index])
+    }
+
+    pub(super) fn cover(&self, queues: usize) -> bool {
+        self.schedules.iter().all(|schedule| schedule.covers(queues))
+    }
+
+    pub(super) fn new_turns(&self, ports: usize) -> Vec<Turns> {
+        self.schedules.iter().map(|schedule| schedule.new_turns(ports)).collect()
+    }
+}
+
+/// Largest rate of a port, or of each of some queues of a port: a token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Mean rate of the packets, without the overhead of a link.
+    pub rate: BitRate,
+    /// Number of bytes that may leave at the rate of the link after an idle time, beyond one packet.
+    pub burst: u64,
+}
+
+impl RateLimit {
+    fn time_of(self, bytes: u64) -> Time {
+        let of_bits = u128::from(bytes) * 8 * 1_000_000_000_000;
+        Time(u64::try_from(of_bits.div_ceil(u128::from(self.rate.0.max(1)))).unwrap_or(u64::MAX))
+    }
+}
+
+/// A limit, and the queues that it counts together.
+#[derive(Clone, Copy, Debug)]
+struct Limited {
+    queues: u32,
+    limit: RateLimit,
+    burst_time: Time,
+    /// Index of the limit's time in [`Due`].
+    state: usize,
+}
+
+/// All limits of rates in a switch, by port.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RateLimits {
+    of_port: Vec<Vec<Limited>>,
+    states: usize,
+}
+
+impl RateLimits {
+    pub(super) fn new_due(&self) -> Due {
+        Due(vec![Time::ZERO; self.states])
+    }
+
+    fn of(&self, port: u16) -> &[Limited] {
+        self.of_port.get(usize::from(port)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Times before which limits allow no further packet, by limit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Due(Vec<Time>);
+
+impl Scheduler {
+    /// The same schedule, with the schedule `other` at `ports`.
+    #[must_use]
+    pub fn with_ports(mut self, ports: &[u16], other: Self) -> Self {
+        let mut by_port = self.by_port.take().unwrap_or_else(|| {
+            let usual = Self { rates: None, ..self.clone() };
+            Box::new(PortSchedules { schedules: vec![usual], of_port: Vec::new() })
+        });
+        let index = by_port.schedules.len() as u16;
+        by_port.schedules.push(Self { by_port: None, rates: None, ..other });
+        for port in ports.iter().map(|&port| usize::from(port)) {
+            if by_port.of_port.len() <= port {
+                by_port.of_port.resize(port + 1, 0);
+            }
+            by_port.of_port[port] = index;
+        }
+        self.choice = Choice::ByPort;
+        self.by_port = Some(by_port);
+        self
+    }
+
+    /// The same schedule, in which each of `queues` at each of `ports` sends within `limit`.
+    /// Without queues, the limit is that of the whole port.
+    #[must_use]
+    pub fn with_limit(mut self, ports: &[u16], queues: &[u8], limit: RateLimit) -> Self {
+        let mut rates = self.rates.take().unwrap_or_default();
+        let each: Vec<u32> = queues.iter().map(|queue| 1 << queue).collect();
+        let masks = if each.is_empty() { vec![u32::MAX] } else { each };
+        for port in ports.iter().map(|&port| usize::from(port)) {
+            if rates.of_port.len() <= port {
+                rates.of_port.resize(port + 1, Vec::new());
+            }
+            for &queues in &masks {
+                let limited =
+                    Limited { queues, limit, burst_time: limit.time_of(limit.burst), state: rates.states };
+                rates.of_port[port].push(limited);
+                rates.states += 1;
+            }
+        }
+        self.rates = Some(rates);
+        self
+    }
+
+    /// Whether any rate is limited.
+    pub(crate) fn limits_rates(&self) -> bool {
+        self.rates.is_some()
+    }
+
+    /// The queues of `ready` that may send at `port` now by their rates.
+    #[inline]
+    pub(crate) fn allowed(&self, turns: &Turns, port: u16, now: Time, ready: u32) -> u32 {
+        match &self.rates {
+            None => ready,
+            Some(rates) => {
+                let full = rates.of(port).iter().filter(|limited| turns.due.0[limited.state] > now);
+                full.fold(ready, |ready, limited| ready & !limited.queues)
+            }
+        }
+    }
+
+    /// Counts a packet of `bytes` bytes that a queue of a port sends.
+    #[inline]
+    pub(crate) fn charge(&self, turns: &mut Turns, place: (u16, u8), now: Time, bytes: u32) {
+        if let Some(rates) = &self.rates {
+            let (port, queue) = place;
+            for limited in rates.of(port).iter().filter(|limited| limited.queues >> queue & 1 != 0) {
+                let due = &mut turns.due.0[limited.state];
+                let earliest = Time(now.0.saturating_sub(limited.burst_time.0));
+                *due = (*due).max(earliest) + limited.limit.time_of(u64::from(bytes));
+            }
+        }
+    }
+
+    /// Lets all queues of `port` send at once, whatever they have sent before.
+    pub(crate) fn forget_rates(&self, turns: &mut Turns, port: u16) {
+        for limited in self.rates.iter().flat_map(|rates| rates.of(port)) {
+            turns.due.0[limited.state] = Time::ZERO;
+        }
+    }
+
+    /// Time from which a queue of `ready` may send at `port`. `None` if no rate is limited.
+    pub(crate) fn next_send(&self, turns: &Turns, port: u16, ready: u32) -> Option<Time> {
+        let limits = self.rates.as_ref()?.of(port);
+        let of_queue = |queue: u32| {
+            let own = limits.iter().filter(|limited| limited.queues >> queue & 1 != 0);
+            own.map(|limited| turns.due.0[limited.state]).max().unwrap_or(Time::ZERO)
+        };
+        (0..u32::BITS).filter(|queue| ready >> queue & 1 != 0).map(of_queue).min()
+    }
+
+    /// Picks a queue like [`Self::pick`], by the schedule of the port.
+    #[inline(never)]
+    pub(super) fn pick_by_port(
+        &self,
+        turns: &mut Turns,
+        port: u16,
+        ready: u32,
+        first_queue: u16,
+        buffer: &Buffer,
+    ) -> Option<Picked> {
+        let (index, schedule) = self.by_port.as_ref()?.of(port);
+        schedule.pick(&mut turns.of_schedules[index], port, ready, first_queue, buffer)
+    }
+}
