@@ -132,7 +132,7 @@ def test_aimd_in_twenty_lines_has_the_results_of_newreno(
     star: Scenario, buffer: str, size: str, load: float, seed: int, has_timeouts: bool
 ) -> None:
     assert len(inspect.getsource(Aimd).splitlines()) <= 20
-    bulk = {"kind": "poisson", "sizes": size, "load": load}
+    bulk: dict[str, str | float] = {"kind": "poisson", "sizes": size, "load": load}
     scenario = star.with_({"workload": [bulk], "switch.buffer": buffer, "transport.0.initial_window": 10, "seed": seed})
     native, custom, again = (run(scenario.set(CONTROL, name)) for name in ("newreno", "py-aimd", "py-aimd"))
     sent_again, timeouts = (native.flows.arrow[column].to_pylist() for column in ("retransmitted_packets", "timeouts"))
@@ -244,6 +244,15 @@ def test_a_class_that_cannot_be_a_control_is_refused_with_the_reason() -> None:
         @register
         class Idle(CongestionControl):
             name = "idle-control"
+
+    with pytest.raises(TypeError, match="Misspelt defines on_congestoin, which is never called: did you mean on_congestion"):
+
+        @register
+        class Misspelt(PythonReno):
+            name = "misspelt-control"
+
+            def on_congestoin(self, event: str, flight: int, now_ps: int, window: Window) -> None:
+                pass
 
     with pytest.raises(ValueError, match="belongs to the congestion control TCP NewReno"):
 
