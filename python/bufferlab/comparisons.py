@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union
 
-from . import _arguments, _bufferlab
+from . import _arguments, _bufferlab, _html
 from ._folders import Parcel, TemporaryFolder
 from ._variants import VariantLike, texts
 from .exceptions import ArgumentError, ResultsError, UnknownNameError
@@ -175,6 +175,18 @@ class Comparison:
             raise _arguments.unknown("metric", "metric", metric, self._cells)
         return self._cells[_arguments.metric_id(metric)]
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._cells)
+
+    def _repr_html_(self) -> str:
+        headlines = [metric for metric in self.metrics if metric.headline and metric.id in self._cells]
+        rows = ((f"{metric.id} [{metric.unit}]", *map(_text, self._row(metric.id))) for metric in headlines)
+        return _html.table(f"Means over {len(self.seeds)} seeds", ("metric", *self.policies), rows)
+
+    def _row(self, metric: str) -> list[Cell | None]:
+        """The cells of a metric in the order of the policies."""
+        return [self._cells[metric].get(policy) for policy in self.policies]
+
     def run(self, policy: str, seed: int) -> Run:
         """The run of a policy with one of the seeds.
 
@@ -250,6 +262,12 @@ def copy_report(written: Path, to: Path) -> Path:
         return Path(shutil.copyfile(written, to))
     except OSError as error:
         raise ResultsError(f"{to}: {error.strerror or error}", "name a file in a folder that you may write to") from error
+
+
+def _text(cell: Cell | None) -> str:
+    if cell is None or cell.estimate is None:
+        return ""
+    return str(cell.estimate) if cell.change is None else f"{cell.estimate}, {cell.change}"
 
 
 def _cell(plain: _bufferlab._Cell) -> Cell:

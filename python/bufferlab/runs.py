@@ -8,10 +8,11 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, get_args
 
-from . import _arguments, _bufferlab
+from . import _arguments, _bufferlab, _html
 from ._folders import Parcel, TemporaryFolder
 from ._variants import VariantLike, text_of
 from .exceptions import BufferlabWarning, ResultsError
@@ -81,13 +82,19 @@ class Summary(Mapping[str, "float | None"]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._values)
+
+    def _headlines(self) -> list[tuple[str, str, str]]:
+        """Name, value and unit of the numbers that the short table on the terminal shows."""
+        shown = ((metric, self._values[metric.id]) for metric in self.metrics if metric.headline)
+        return [(metric.id, f"{value:.6g}", metric.unit) for metric, value in shown if value is not None]
+
+    def _repr_html_(self) -> str:
+        return _html.table("Summary", ("metric", "value", "unit"), self._headlines())
+
     def __repr__(self) -> str:
-        lines = []
-        for metric in self.metrics:
-            value = self._values[metric.id]
-            if metric.headline and value is not None:
-                lines.append(f"  {metric.id} = {value:.6g} {metric.unit}")
-        return "Summary\n" + "\n".join(lines)
+        return "Summary\n" + "\n".join(f"  {id} = {value} {unit}" for id, value, unit in self._headlines())
 
 
 def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
@@ -255,6 +262,9 @@ class Run:
         """Writes ``report.html`` to the folder of the run and returns its path."""
         _bufferlab.report(self.folder, [], True)
         return self.folder / "report.html"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.summary._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"Run({self.manifest['scenario_name']}, {self.policy}, seed {self.seed}, {self.folder})"

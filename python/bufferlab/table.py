@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import _arguments
+from . import _arguments, _html
 from ._names import TableName
 from .exceptions import MissingExtraError, ResultsError
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = ["Table", "TableName"]
+
+_ROWS_SHOWN = 10
+"""Number of rows of a table that a notebook shows."""
 
 
 class Table:
@@ -122,6 +125,9 @@ class Table:
             raise _arguments.unknown("column", "column", column, self.columns)
         return self.arrow.column(column)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.columns
+
     def __len__(self) -> int:
         return self.num_rows
 
@@ -138,6 +144,13 @@ class Table:
 
     def __arrow_c_schema__(self) -> object:
         return self.arrow.schema.__arrow_c_schema__()
+
+    def _repr_html_(self) -> str:
+        shown = self.arrow.slice(0, _ROWS_SHOWN).to_pylist()
+        caption = f"Table {self.name}: {self.num_rows} rows"
+        if len(shown) < self.num_rows:
+            caption += f", the first {len(shown)}"
+        return _html.table(caption, self.columns, (list(row.values()) for row in shown))
 
     def __repr__(self) -> str:
         columns = "\n".join(f"  {field.name}: {field.type}" for field in self.arrow.schema)

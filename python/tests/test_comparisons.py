@@ -86,3 +86,18 @@ def test_a_comparison_outlives_its_temporary_folder_only_while_somebody_looks(st
     del run
     assert not folder.exists()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_notebooks_show_results_as_html_and_complete_their_names(star: Scenario) -> None:
+    comparison = compare(star, variants=["dt", "<b>: cs"], seeds=2)
+    shown = comparison._repr_html_()
+    losses = comparison["switches.lost_percent"]
+    assert shown.startswith("<table><caption>Means over 2 seeds</caption><tr><th>metric</th><th>dt</th><th>&lt;b&gt;</th></tr>")
+    assert f"<td>switches.lost_percent [%]</td><td>{losses['dt'].estimate}</td><td>{losses['<b>'].estimate}, {losses['<b>'].change}</td>" in shown
+    assert comparison._ipython_key_completions_() == [metric.id for metric in comparison.metrics]
+    run = comparison.run("dt", 1)
+    assert f"<td>switches.lost_percent</td><td>{run.summary['switches.lost_percent']:.6g}</td><td>%</td>" in run._repr_html_()
+    assert run.summary._ipython_key_completions_() == list(run.summary)
+    flows = run.flows
+    assert flows._repr_html_().count("<tr>") == 11 and f"{flows.num_rows} rows, the first 10" in flows._repr_html_()
+    assert flows._ipython_key_completions_() == flows.columns

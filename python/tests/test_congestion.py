@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
@@ -56,6 +57,22 @@ class PythonDctcp(CongestionControl):
             window.slow_start_threshold = max(flight / 2.0, 2.0)
 
 
+@register
+class Aimd(CongestionControl):
+    """Additive increase and multiplicative decrease, with slow start."""
+
+    name = "py-aimd"
+
+    def on_ack(self, ack: Ack, window: Window) -> None:
+        if ack.may_grow:
+            slow_start = window.size < window.slow_start_threshold
+            window.size += ack.delivered if slow_start else ack.delivered / window.size
+
+    def on_congestion(self, event: Literal["loss", "mark", "timeout"], flight: int, now_ps: int, window: Window) -> None:
+        base = window.size if event == "mark" else flight
+        window.slow_start_threshold = max(base / 2, 2)
+
+
 class Broken(CongestionControl):
     """A control that works for some ACKs; its subclasses then fail."""
 
@@ -105,6 +122,25 @@ def test_newreno_in_python_sends_what_the_built_in_one_sends(small: Scenario, pe
     theirs = run(scenario.set(CONTROL, "newreno")).flows
     assert any(theirs.arrow["timeouts"].to_pylist()), "losses must be common"
     assert flows(scenario.set(CONTROL, PythonReno)) == theirs.arrow
+
+
+@pytest.mark.parametrize(
+    ("buffer", "size", "load", "seed", "has_timeouts"),
+    [("800 KB", "200 KB", 0.6, 1, False), ("800 KB", "4 MB", 0.6, 3, False), ("400 KB", "4 MB", 0.3, 3, False), ("400 KB", "1 MB", 0.6, 1, True)],
+)
+def test_aimd_in_twenty_lines_has_the_results_of_newreno(
+    star: Scenario, buffer: str, size: str, load: float, seed: int, has_timeouts: bool
+) -> None:
+    assert len(inspect.getsource(Aimd).splitlines()) <= 20
+    bulk: dict[str, str | float] = {"kind": "poisson", "sizes": size, "load": load}
+    scenario = star.with_({"workload": [bulk], "switch.buffer": buffer, "transport.0.initial_window": 10, "seed": seed})
+    native, custom, again = (run(scenario.set(CONTROL, name)) for name in ("newreno", "py-aimd", "py-aimd"))
+    sent_again, timeouts = (native.flows.arrow[column].to_pylist() for column in ("retransmitted_packets", "timeouts"))
+    assert any(sent_again) and any(timeouts) == has_timeouts
+    for table in native.tables:
+        assert native.table(table) == custom.table(table), table
+    assert dict(native.summary) == dict(custom.summary)
+    assert custom == again
 
 
 def test_dctcp_in_python_sends_what_the_built_in_one_sends(star: Scenario) -> None:
@@ -208,6 +244,15 @@ def test_a_class_that_cannot_be_a_control_is_refused_with_the_reason() -> None:
         @register
         class Idle(CongestionControl):
             name = "idle-control"
+
+    with pytest.raises(TypeError, match="Misspelt defines on_congestoin, which is never called: did you mean on_congestion"):
+
+        @register
+        class Misspelt(PythonReno):
+            name = "misspelt-control"
+
+            def on_congestoin(self, event: str, flight: int, now_ps: int, window: Window) -> None:
+                pass
 
     with pytest.raises(ValueError, match="belongs to the congestion control TCP NewReno"):
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -198,3 +200,45 @@ def test_the_package_needs_no_gymnasium() -> None:
         "assert isinstance(env.action_space, Box)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))
+
+
+@pytest.fixture
+def learning() -> ModuleType:
+    """The example that learns alphas."""
+    path = Path(__file__).parents[1] / "examples" / "learn_alphas.py"
+    spec = importlib.util.spec_from_file_location("learn_alphas", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["learn_alphas"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_learned_rule_gives_the_run_of_its_episode_as_a_policy(learning: ModuleType) -> None:
+    scenario = learning.traffic().set("duration", "3 ms")
+    weights = (3.7, -9.3, 2.1, -0.5)
+    env = BufferEnv(scenario, interval=learning.INTERVAL_PS / 1e12)
+    policy = dict(zip(("base", "busy", "length", "total"), weights), name="learned-alphas")
+    in_episode = learning.episode(env, weights, 3)
+    as_policy = bufferlab.run(scenario.set("switch.policy", policy), seed=3)
+    assert in_episode.flows == as_policy.flows
+    assert in_episode.flows != bufferlab.run(scenario, seed=3).flows
+
+
+def test_the_example_learns_the_same_rule_each_time(learning: ModuleType) -> None:
+    scenario = learning.traffic().set("duration", "2 ms")
+    once, again = (learning.learn(scenario, generations=2, candidates=4, episodes=1) for _ in range(2))
+    assert (once == again).all()
+    assert (once != learning.learn(scenario, generations=2, candidates=4, episodes=1, seed=1)).any()
+
+
+def test_the_learned_rule_is_judged_on_unseen_seeds_and_beats_the_default(learning: ModuleType) -> None:
+    scenario = learning.traffic().set("duration", "5 ms")
+    weights = learning.learn(scenario, generations=3, candidates=8, episodes=4)
+    judged = learning.judge(scenario, weights, alpha=learning.tuned_alpha(scenario, seeds=2), seeds=8)
+    tuned, dt, abm, learned = judged.policies
+    assert (tuned, dt, abm, learned) == ("tuned DT", "dt", "abm", "learned")
+    assert not set(judged.seeds) & set(learning.TRAINING_SEEDS)
+    cells = judged[learning.OBJECTIVE]
+    assert cells[learned].estimate.mean < cells[dt].estimate.mean
+    assert all(cells[policy].change.low is not None for policy in (dt, abm, learned))
