@@ -346,7 +346,7 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}`: {}, {} runs, {} packets; lateness up to {} us (p99), {} us (p99.9); the simulator decides {} packets differently; recorded {}, `{}`.\n",
+            "`{}` has {}, {} runs and {} packets. The switch is late by up to {} us (p99) and {} us (p99.9). The simulator decides {} packets differently. The runs are of {}, `{}`.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,

@@ -248,8 +248,8 @@ impl Circuit {
         if operations == 0 {
             return String::new();
         }
-        let proved = if self.is_proved() { "; properties proved by induction" } else { "" };
-        format!("Compared with the policy: {operations} operations, {differences} differences{proved}.")
+        let proved = if self.is_proved() { ", and its properties are proved by induction" } else { "" };
+        format!("In {operations} operations, the circuit differs from the policy {differences} times{proved}.")
     }
 }
 
