@@ -237,7 +237,8 @@ fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
 fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Claim>) -> String {
     let mut text = format!("\n## {}\n\n", heading(id, against));
     if let Some(claim) = claim {
-        let _ = writeln!(text, "The paper reports \"{}\" ({}).", claim.statement(), claim.figure_table_section);
+        let _ =
+            writeln!(text, "The paper reports \"{}\" ({}).", claim.statement(), claim.figure_table_section);
     }
     if let Some(row) = rows.first() {
         let seeds = if row.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", row.seeds) };
@@ -263,7 +264,11 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
     }
     if !small.is_empty() {
         let names: Vec<_> = small.iter().map(|row| keys(&row.changes)).collect();
-        let _ = writeln!(text, "\nThese changes cause less than {SHARE_MIN} % of the difference each: {}.", names.join(", "));
+        let _ = writeln!(
+            text,
+            "\nThese changes cause less than {SHARE_MIN} % of the difference each: {}.",
+            names.join(", ")
+        );
     }
     text
 }

@@ -249,7 +249,9 @@ impl Circuit {
             return String::new();
         }
         let proved = if self.is_proved() { ", and its properties are proved by induction" } else { "" };
-        format!("In {operations} operations, the circuit differs from the policy {differences} times{proved}.")
+        format!(
+            "In {operations} operations, the circuit differs from the policy {differences} times{proved}."
+        )
     }
 }
 
