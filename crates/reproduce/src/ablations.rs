@@ -86,8 +86,7 @@ impl AblationRow {
         self.share.parse().ok()
     }
 
-    /// Whether the change explains less than [`SHARE_MIN`]; the page gives only the name of such a
-    /// change.
+    /// Whether the change explains less than [`SHARE_MIN`]; the page only counts such changes.
     fn is_small(&self) -> bool {
         let is_change = !self.changes.is_empty() && self.changes != EVERYTHING;
         is_change && self.part().is_some_and(|part| part.abs() < SHARE_MIN)
@@ -263,11 +262,10 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
         );
     }
     if !small.is_empty() {
-        let names: Vec<_> = small.iter().map(|row| keys(&row.changes)).collect();
         let _ = writeln!(
             text,
-            "\nThese changes cause less than {SHARE_MIN} % of the difference each: {}.",
-            names.join(", ")
+            "\nOther changes ({}) cause less than {SHARE_MIN} % of the difference each.",
+            small.len()
         );
     }
     text

@@ -133,7 +133,7 @@ fn quoted(judged: &[&&LedgerRow]) -> String {
     for (verdict, row) in best.iter().take(QUOTED) {
         let claim = &row.claim;
         let line = format!(
-            "* {verdict}, {} ({}): the paper reports \"{}\". Our result: {}.",
+            "* {} ({}, {verdict}) reports \"{}\". Our result: {}.",
             claim.figure_table_section,
             claim.id,
             claim.statement(),
@@ -180,7 +180,8 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
             .map(|row| row.claim.id.as_str())
             .collect();
         if !ids.is_empty() {
-            let _ = writeln!(text, "\n{verdict} is the verdict of {}.", ids.join(", "));
+            let verb = if ids.len() == 1 { "is" } else { "are" };
+            let _ = writeln!(text, "\n{} {verb} {verdict}.", ids.join(", "));
         }
     }
     text
@@ -224,7 +225,7 @@ fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
     let of_run = of_paper.iter().find(|row| kind(row) == Some(3) && !waits(row));
     let of_test = of_paper.iter().find(|row| kind(row) == Some(0));
     let mut text = String::from("```console\n");
-    for (row, what) in [(of_run, "what judges one statement"), (of_test, "the algebra of one statement")] {
+    for (row, what) in [(of_run, "one statement"), (of_test, "the algebra of one statement")] {
         if let Some(row) = row {
             let command = format!("bufferlab reproduce {}", row.claim.id);
             let _ = writeln!(text, "$ {command:<48} # {what}");
@@ -233,7 +234,7 @@ fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
     let command = format!("bufferlab reproduce {name}");
     let _ = writeln!(text, "$ {command:<48} # all figures: {runs} runs, {:.0} CPU minutes", seconds / 60.0);
     let command = format!("bufferlab reproduce {name} --values recorded");
-    let _ = writeln!(text, "$ {command:<48} # charts and effects of the recorded means\n```\n");
+    let _ = writeln!(text, "$ {command:<48} # recorded charts and effects\n```\n");
     let _ = writeln!(
         text,
         "[`{name}.csv`]({name}.csv) has every statement with its evidence, and the verdicts of other scales and readings. [`figures.csv`](figures.csv) has every figure. [How verdicts are formed](../reproduction.md#verdicts)."
