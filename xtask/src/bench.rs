@@ -109,7 +109,7 @@ fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> Stri
     format!(
         "# Benchmark\n\n\
          `cargo xtask bench` writes this page; earlier measurements are in [`xtask/bench.csv`](../../xtask/bench.csv). The table has medians of {runs} runs on {date}, commit {commit}, {compiler},\n{}.\n\n\
-         The unit of speed is the packet-hop per second ([performance](performance.md)). Rates on one thread are per second of CPU time, rates on two threads are per second of wall-clock time. A run that two threads cannot share is shown twice with one thread. Instructions per packet-hop\n\
+         The unit of speed is the packet-hop per second ([performance](performance.md)). Rates on one thread are per second of CPU time, rates on two threads are per second of wall-clock time. If two threads cannot share a run, the table has the run twice with one thread. Instructions per packet-hop\n\
          are in [`xtask/instructions.csv`](../../xtask/instructions.csv).\n\n\
          | run | hosts | threads | packet-hops | M packet-hops per second | fastest | built in (s) | resident (MB) |\n|---|--:|--:|--:|--:|--:|--:|--:|\n{rows}\n\
          The permutation is a list of flows that any simulator can read: [`permutation-flows.csv`](../../scenarios/permutation-flows.csv), a flow per line with its source, destination, size (bytes) and start (ns). An equal network in another simulator has 8 leaves of 16 hosts and 16\n\
