@@ -346,7 +346,7 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}` has {}, {} runs and {} packets ({}, `{}`). The switch is late by up to {} us (p99) and {} us (p99.9). The simulator decides {} packets differently.\n",
+            "`{}` has {}, {} runs and {} packets ({}, `{}`). The switch is late by up to {} us (p99) and {} us (p99.9), and differs from the simulator in {} decisions.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,
