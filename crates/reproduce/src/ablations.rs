@@ -237,7 +237,7 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
     let mut text = format!("\n## {}\n\n", heading(id, against));
     if let Some(claim) = claim {
         let _ =
-            writeln!(text, "The paper reports \"{}\" ({}).", claim.statement(), claim.figure_table_section);
+            writeln!(text, "The statement is \"{}\" ({}).", claim.statement(), claim.figure_table_section);
     }
     if let Some(row) = rows.first() {
         let seeds = if row.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", row.seeds) };
