@@ -108,11 +108,11 @@ pub fn run(runs: u32) -> Result<(), String> {
 fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> String {
     format!(
         "# Benchmark\n\n\
-         Written by `cargo xtask bench`; earlier measurements are in [`xtask/bench.csv`](../../xtask/bench.csv). The table has medians of {runs} runs on {date}, commit {commit}, {compiler},\n{}.\n\n\
-         The unit is the packet-hop ([performance](performance.md)). Rates on one thread are per second of CPU time, rates on two threads per second of wall-clock time. A run that two threads cannot share is shown twice with one thread. Instructions per packet-hop\n\
-         are recorded apart ([`xtask/instructions.csv`](../../xtask/instructions.csv)), because they do not depend on the machine.\n\n\
+         `cargo xtask bench` writes this page; earlier measurements are in [`xtask/bench.csv`](../../xtask/bench.csv). The table has medians of {runs} runs on {date}, commit {commit}, {compiler},\n{}.\n\n\
+         The unit of speed is the packet-hop per second ([performance](performance.md)). Rates on one thread are per second of CPU time, rates on two threads are per second of wall-clock time. If two threads cannot share a run, the table has the run twice with one thread. Instructions per packet-hop\n\
+         are in [`xtask/instructions.csv`](../../xtask/instructions.csv).\n\n\
          | run | hosts | threads | packet-hops | M packet-hops per second | fastest | built in (s) | resident (MB) |\n|---|--:|--:|--:|--:|--:|--:|--:|\n{rows}\n\
-         The permutation is a list of flows that any simulator can read: [`permutation-flows.csv`](../../scenarios/permutation-flows.csv), a flow per line with its source, destination, size (bytes) and start (ns). A twin has 8 leaves of 16 hosts and 16\n\
+         The permutation is a list of flows that any simulator can read: [`permutation-flows.csv`](../../scenarios/permutation-flows.csv), a flow per line with its source, destination, size (bytes) and start (ns). An equal network in another simulator has 8 leaves of 16 hosts and 16\n\
          spines, 10 Gb/s and 1 us on every cable, packets of 1,400 B of payload, and marks at the threshold of the [scenario](../../scenarios/permutation.toml).\n",
         machine()
     )
@@ -126,7 +126,7 @@ fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or("?").to_owned();
-    format!("{model}, {cores} cores, with a load of {load} when it ended")
+    format!("{model}, {cores} cores, with a load of {load} after the last run")
 }
 
 fn measure(

@@ -41,7 +41,7 @@ pub(crate) struct Args {
         value_enum
     )]
     pub(crate) color: Colour,
-    /// Refuse runs that need more memory than this before their first packet [default: the memory
+    /// Refuse runs that need more memory than SIZE before their first packet [default: the memory
     /// that the system has left]
     #[arg(long, global = true, value_name = "SIZE", value_parser = crate::sonic_args::size)]
     pub(crate) memory_limit: Option<u64>,
@@ -470,8 +470,8 @@ pub(crate) struct SwitchArgs {
     /// Compare switch and simulator on this many generated arrivals; forward no frames
     #[arg(long, value_name = "PACKETS", conflicts_with_all = ["verify", "live", "capture"])]
     pub(crate) synthetic: Option<usize>,
-    /// Print the summary as JSON (`bufferlab schema switch`; with --verify or --synthetic
-    /// `bufferlab schema parity`)
+    /// Print the summary as JSON (`bufferlab schema switch`; with --verify or
+    /// --synthetic `bufferlab schema parity`)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -527,8 +527,8 @@ pub(crate) struct ScenarioArgs {
     /// [default: the scenario's `tie_order`]
     #[arg(long, value_name = "ORDER", value_parser = tie_order_parser())]
     tie_order: Option<String>,
-    /// Record every event of every packet in the buffers of all switches, or of this switch, for
-    /// `view` [default: the scenario's `output.packets`]
+    /// Record every event of every packet in the buffers of all switches, or of this switch,
+    /// for `view` [default: the scenario's `output.packets`]
     #[arg(long, value_name = "SWITCH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     packets: Option<String>,
 }
@@ -580,7 +580,7 @@ pub(crate) struct ExecutionArgs {
     /// network's racks [default: cores that no other run needs, from 64 hosts on]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
-    /// Check packet conservation and the ledger after every event, not only at the end (slow)
+    /// Check packet conservation and byte counts after every event, not only at the end (slow)
     #[arg(long)]
     pub(crate) verify: bool,
     /// Print the results as JSON (`bufferlab schema comparison`, or `sweep`)
@@ -771,8 +771,8 @@ pub(crate) struct ExplainArgs {
     /// buffer=2 MB'
     #[arg(long, value_name = "VARIANT", value_parser = Variant::parse)]
     pub(crate) variant: Option<Variant>,
-    /// Print the explanations as JSON (`bufferlab schema explanations`; with --critical-path
-    /// `bufferlab schema critical-paths`)
+    /// Print the explanations as JSON (`bufferlab schema explanations`; with
+    /// --critical-path `bufferlab schema critical-paths`)
     #[arg(long)]
     pub(crate) json: bool,
     /// Explain events of this kind
@@ -880,7 +880,7 @@ pub(crate) struct ReproduceArgs {
     /// Find the differences between the readings `paper` and `artifact` that decide a claim
     /// (`REV-F7a-1`, or several with commas). With identical arrivals, try each difference alone,
     /// then each pair of differences. `disputed` selects all claims whose recorded verdicts differ
-    /// between the two readings
+    /// between `paper` and `artifact`
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
     /// With --why, try this value of a key instead of the artifact's settings (repeatable)
@@ -945,8 +945,8 @@ pub(crate) struct ReproduceArgs {
 pub(crate) enum SchemaOf {
     /// Scenario files
     Scenario,
-    /// Output of `run`, `compare`, `report` and `testbed run` with `--json`, and the file
-    /// `comparison.json`
+    /// Output of `run`, `compare`, `report` and `testbed run` with `--json`, and the
+    /// file `comparison.json`
     Comparison,
     /// Output of `sweep --json`, and the file `sweep.json`
     Sweep,
@@ -1112,8 +1112,8 @@ impl TypedValueParser for Trimmed {
     }
 }
 
-/// Parser of names between commas. Empty names are omitted, such as the name after the comma of
-/// `dt,`.
+/// Parser of names between commas. Empty names are omitted, such as the name after the
+/// comma of `dt,`.
 #[derive(Clone, Debug)]
 struct Listed(Trimmed);
 
@@ -1222,8 +1222,8 @@ fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
     Ok(Vary { key, values })
 }
 
-/// Reads a name, with optional parameters, and the text that replaces the name:
-/// `dt(alpha=2)=DT, generous`.
+/// Reads a name, with optional parameters, and the text that replaces
+/// the name: `dt(alpha=2)=DT, generous`.
 fn parse_label(text: &str) -> Result<(String, String), Mistyped> {
     let mut depth = 0_i32;
     let at = text.char_indices().find(|(_, character)| {

@@ -281,7 +281,7 @@ pub static QUEUES: TableSpec = TableSpec {
 /// Keys of the table of a policy's probe, such as a threshold.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
-    doc: "A metric: the sum over all sampled queues of the last sample of a policy's probe. Use this metric for probes that count.",
+    doc: "A metric: the sum over all sampled queues of the last sample of a policy's probe. Use this metric for counters.",
     keys: &[
         required(
             "probe",

@@ -86,8 +86,7 @@ impl AblationRow {
         self.share.parse().ok()
     }
 
-    /// Whether the change explains less than [`SHARE_MIN`]; the page gives only the name of such a
-    /// change.
+    /// Whether the change explains less than [`SHARE_MIN`]; the page only counts such changes.
     fn is_small(&self) -> bool {
         let is_change = !self.changes.is_empty() && self.changes != EVERYTHING;
         is_change && self.part().is_some_and(|part| part.abs() < SHARE_MIN)
@@ -237,7 +236,8 @@ fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
 fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Claim>) -> String {
     let mut text = format!("\n## {}\n\n", heading(id, against));
     if let Some(claim) = claim {
-        let _ = writeln!(text, "{} ({}).", claim.statement(), claim.figure_table_section);
+        let _ =
+            writeln!(text, "The statement is \"{}\" ({}).", claim.statement(), claim.figure_table_section);
     }
     if let Some(row) = rows.first() {
         let seeds = if row.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", row.seeds) };
@@ -262,8 +262,11 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
         );
     }
     if !small.is_empty() {
-        let names: Vec<_> = small.iter().map(|row| keys(&row.changes)).collect();
-        let _ = writeln!(text, "\nChanges with less than {SHARE_MIN} % each: {}.", names.join(", "));
+        let _ = writeln!(
+            text,
+            "\nOther changes ({}) cause less than {SHARE_MIN} % of the difference each.",
+            small.len()
+        );
     }
     text
 }

@@ -86,7 +86,7 @@ fn held(of_paper: &[&LedgerRow]) -> String {
     let holds = judged.iter().filter(|row| row.evidence().verdict().holds()).count();
     let corrected = judged.iter().filter(|row| row.evidence().verdict() == Verdict::Corrected).count();
     let mut text = format!(
-        "{holds} of {} judged statements hold as printed, {corrected} as corrected; {} wait for a run.\n\n",
+        "{holds} of {} judged statements hold as printed, {corrected} hold as corrected, {} wait for a run.\n\n",
         judged.len(),
         of_paper.iter().filter(|row| waits(row)).count()
     );
@@ -133,7 +133,7 @@ fn quoted(judged: &[&&LedgerRow]) -> String {
     for (verdict, row) in best.iter().take(QUOTED) {
         let claim = &row.claim;
         let line = format!(
-            "* {verdict}, {} ({}): {}. Here {}.",
+            "* {} ({}, {verdict}) reports \"{}\". Our result: {}.",
             claim.figure_table_section,
             claim.id,
             claim.statement(),
@@ -180,7 +180,8 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
             .map(|row| row.claim.id.as_str())
             .collect();
         if !ids.is_empty() {
-            let _ = writeln!(text, "\n{verdict} statements: {}.", ids.join(", "));
+            let verb = if ids.len() == 1 { "is" } else { "are" };
+            let _ = writeln!(text, "\n{} {verb} {verdict}.", ids.join(", "));
         }
     }
     text
@@ -196,7 +197,7 @@ fn corrections(paper: &str, errata: &str) -> String {
         let Some((id, about)) = title.split_once(": ") else { continue };
         let printed = entry.split_once("*Printed* (").and_then(|(_, rest)| rest.split_once(')'));
         let place = printed.map_or_else(String::new, |(place, _)| format!("{}: ", one_line(place)));
-        let _ = writeln!(text, "* {place}{about} ([{id}](../errata.md#{})).", anchor(title));
+        let _ = writeln!(text, "* [{id}](../errata.md#{}) corrects {place}{about}.", anchor(title));
     }
     text
 }
@@ -224,7 +225,7 @@ fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
     let of_run = of_paper.iter().find(|row| kind(row) == Some(3) && !waits(row));
     let of_test = of_paper.iter().find(|row| kind(row) == Some(0));
     let mut text = String::from("```console\n");
-    for (row, what) in [(of_run, "what judges one statement"), (of_test, "the algebra of one statement")] {
+    for (row, what) in [(of_run, "one statement"), (of_test, "the algebra of one statement")] {
         if let Some(row) = row {
             let command = format!("bufferlab reproduce {}", row.claim.id);
             let _ = writeln!(text, "$ {command:<48} # {what}");
@@ -233,10 +234,10 @@ fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
     let command = format!("bufferlab reproduce {name}");
     let _ = writeln!(text, "$ {command:<48} # all figures: {runs} runs, {:.0} CPU minutes", seconds / 60.0);
     let command = format!("bufferlab reproduce {name} --values recorded");
-    let _ = writeln!(text, "$ {command:<48} # charts and effects of the recorded means\n```\n");
+    let _ = writeln!(text, "$ {command:<48} # recorded charts and effects\n```\n");
     let _ = writeln!(
         text,
-        "[`{name}.csv`]({name}.csv) has every statement with its evidence and the verdicts of other scales and readings, [`figures.csv`](figures.csv) every figure. [How verdicts are formed](../reproduction.md#verdicts)."
+        "[`{name}.csv`]({name}.csv) has every statement with its evidence, and the verdicts of other scales and readings. [`figures.csv`](figures.csv) has every figure. [How verdicts are formed](../reproduction.md#verdicts)."
     );
     text
 }
@@ -250,8 +251,8 @@ mod tests {
         let errata = "# Errata\n\n## ABM\n\n### E-ABM-1: the minimum α needs\n\n*Printed* (Theorem 1,\nsection 3): x\n\n### E-ABM-2: a proof\n\nx\n\n## TDT\n\n### E-TDT-1: y\n";
         assert_eq!(
             corrections("ABM (SIGCOMM 2022)", errata),
-            "* Theorem 1, section 3: the minimum α needs ([E-ABM-1](../errata.md#e-abm-1-the-minimum-α-needs)).\n\
-             * a proof ([E-ABM-2](../errata.md#e-abm-2-a-proof)).\n"
+            "* [E-ABM-1](../errata.md#e-abm-1-the-minimum-α-needs) corrects Theorem 1, section 3: the minimum α needs.\n\
+             * [E-ABM-2](../errata.md#e-abm-2-a-proof) corrects a proof.\n"
         );
     }
 }

@@ -346,16 +346,16 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}`: {}, {} runs, {} packets; lateness up to {} us (p99), {} us (p99.9); the simulator decides {} packets differently; recorded {}, `{}`.\n",
+            "`{}` has {}, {} runs and {} packets ({}, `{}`). The switch is late by up to {} us (p99) and {} us (p99.9), and differs from the simulator in {} decisions.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,
             format::count(runs.packets),
+            runs.date,
+            runs.commit,
             runs.lateness_p99_us,
             runs.lateness_p999_us,
-            runs.differences,
-            runs.date,
-            runs.commit
+            runs.differences
         );
     }
     text.push_str(values);

@@ -126,7 +126,7 @@ pub fn arguments_markdown(ledger: &Ledger) -> Result<String, ReproduceError> {
         if verdict.needs_reason() {
             let owner = row.reason().map_or_else(String::new, |reason| format!(", {}", reason.owner));
             text.push_str(&format!(
-                "* **{}, {verdict}{owner}.** \"{}\". Here {}. {}\n",
+                "* **{}, {verdict}{owner}.** The paper reports \"{}\". Our result: {}. {}\n",
                 one.id,
                 row.claim.statement(),
                 result(row),

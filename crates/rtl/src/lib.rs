@@ -219,8 +219,9 @@ impl Circuit {
         } else {
             format!("every {}", clocks(self.clocks_per_operation))
         };
+        let (name, answer) = (&self.name, clocks(self.clocks));
         let mut text =
-            format!("The circuit answers after {}, and starts an operation {every}.", clocks(self.clocks));
+            format!("The circuit `{name}` answers after {answer}, and starts an operation {every}.");
         if !self.rounding.is_empty() {
             let _ = write!(text, " {}", self.rounding);
         }
@@ -249,8 +250,10 @@ impl Circuit {
         if operations == 0 {
             return String::new();
         }
-        let proved = if self.is_proved() { "; properties proved by induction" } else { "" };
-        format!("Compared with the policy: {operations} operations, {differences} differences{proved}.")
+        let proved = if self.is_proved() { ", and its properties are proved by induction" } else { "" };
+        format!(
+            "In {operations} operations, the circuit differs from the policy {differences} times{proved}."
+        )
     }
 }
 
@@ -371,11 +374,9 @@ mod tests {
     #[test]
     fn a_circuit_says_when_it_answers() {
         let losspass = of_policy("losspass").unwrap_or_else(|error| panic!("{error}"));
-        assert!(
-            losspass[0]
-                .timing()
-                .starts_with("The circuit answers after 5 clocks, and starts an operation every 5 clocks.")
-        );
+        assert!(losspass[0].timing().starts_with(
+            "The circuit `losspass` answers after 5 clocks, and starts an operation every 5 clocks."
+        ));
         assert!(of_policy("cs").unwrap_or_else(|error| panic!("{error}")).is_empty());
     }
 }

@@ -29,7 +29,13 @@ fn the_page_of_a_policy_has_its_circuits() {
     assert_all(policies.into_iter().map(|policy| {
         let own = of_policy(policy).unwrap_or_else(|error| panic!("{error}"));
         let told = |circuit: &Circuit| {
-            format!("- `{}`: {}. {} {}", circuit.name, circuit.about, circuit.timing(), circuit.evidence())
+            format!(
+                "- `{}` implements {}. {} {}",
+                circuit.name,
+                circuit.about,
+                circuit.timing(),
+                circuit.evidence()
+            )
         };
         let list: Vec<String> = own.iter().map(|circuit| told(circuit).trim_end().to_owned()).collect();
         checked(&format!("reference/policies/{policy}.md"), "hardware", &(list.join("\n") + "\n"))

@@ -15,7 +15,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     aliases: &[],
     title: "Alpha for a burst",
     summary: "Find the alphas that absorb a given burst (Plasticine).",
-    source: "Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the safe side.",
+    source: "Plasticine Eqs. 5-7, 40 and 48-52: the tight and the printed bound on alpha, and the power of two on the safe side.",
     params: &[
         BUFFER,
         PORT_RATE,

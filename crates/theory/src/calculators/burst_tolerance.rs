@@ -21,7 +21,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst-tolerance",
     aliases: &[],
     title: "Burst tolerance",
-    summary: "Derive the largest burst that each policy absorbs without loss, and the buffer's state when it arrives.",
+    summary: "Derive the largest burst that each policy absorbs without loss, and the buffer's state when the burst arrives.",
     source: "ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch with identical ports.",
     params: PARAMS,
     rules: &[],
