@@ -67,8 +67,8 @@ impl FigureRef {
         format!("{kind} {}", self.number)
     }
 
-    /// Whether two references name the same figure, or one names a figure and the other a panel of
-    /// this figure.
+    /// Whether two references name one figure. A reference to a figure also matches a reference to
+    /// a panel of this figure.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let letters = self.letter.is_none() || other.letter.is_none() || self.letter == other.letter;
@@ -115,7 +115,7 @@ pub fn places(text: &str) -> Vec<FigureRef> {
     found
 }
 
-/// Parses a number with optional letters: `12` has none, `9b-c` has the letters b and c.
+/// Parses a figure's number with optional letters: `12` has none, `9b-c` has the letters b and c.
 fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     let number = word[..end].parse().ok()?;
@@ -134,12 +134,12 @@ pub fn name_of(paper: &str) -> String {
     paper.split(' ').next().unwrap_or_default().to_lowercase()
 }
 
-/// Whether experiments call the paper of a ledger row `name`.
+/// Whether the paper of a ledger row has the name `name` in the ids of experiments.
 fn is_of(row: &LedgerRow, name: &str) -> bool {
     name_of(&row.claim.paper) == name
 }
 
-/// Returns the rows of the statements about some figures. The places that a row names decide.
+/// Returns the ledger rows whose statements are about one of the figures in `shown`.
 pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> Vec<&'a LedgerRow> {
     let about = |row: &&LedgerRow| {
         let named = places(&row.claim.figure_table_section);

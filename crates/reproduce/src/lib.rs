@@ -1,4 +1,4 @@
-//! Reproduction of the papers: experiments and statements as data, run and judged.
+//! Reproduction of the papers: experiments and statements as data, with runs and verdicts.
 //!
 //! A [`Registry`] is a folder of [`Experiment`]s; the registry of the five papers is embedded in
 //! the program. A [`Plan`] lists the runs that an experiment needs at a scale. [`run()`] executes

@@ -23,7 +23,7 @@ pub(crate) const PAUSE_FRAMES: &str = "pauses";
 /// Definition of a metric that an experiment measures.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
-    /// A number from the summary of the run.
+    /// A metric from the summary of the simulation run.
     Summary(Box<SummaryMetric>),
     /// Number of pause frames that switches sent: `pauses`.
     PauseFrames,
@@ -36,13 +36,13 @@ pub enum Metric {
 /// A statistic over flows, over queries, or over the samples of a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistic {
-    /// Classes of the included flows; `None` for all classes.
+    /// Traffic classes of the included flows; `None` for all classes.
     pub flows: Option<Vec<String>>,
-    /// Classes of queries. If set, the statistic is over queries instead of flows.
+    /// Traffic classes of queries. If set, the statistic is over queries instead of flows.
     pub queries: Option<Vec<String>>,
-    /// Priorities of queues. If set, the statistic is over samples of queues instead of flows. A
-    /// value is the sum of these queues in one sample of the sampled switch during the arrival
-    /// phase.
+    /// Priorities of queues. If set, the statistic is over samples of queues instead of flows. The
+    /// value of one sample is the sum over the queues of these priorities in the sampled switch.
+    /// Only samples of the arrival phase count.
     pub priorities: Option<Vec<u8>>,
     /// Size of the smallest flow that the statistic includes (bytes).
     pub from_bytes: u64,
@@ -83,7 +83,7 @@ impl Metric {
     }
 }
 
-/// Returns every number of the run's summary and the given `statistics`, by key. Numbers without a
+/// Returns every number of the run's summary and the given `statistics`, by key. Metrics without a
 /// value are absent.
 ///
 /// # Errors

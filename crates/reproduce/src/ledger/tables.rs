@@ -15,11 +15,11 @@ pub struct Cost {
     pub experiment: String,
     /// Scale of the runs: quick or paper.
     pub scale: String,
-    /// Reading of details that the papers leave open: paper or artifact.
+    /// Profile of the runs: settings of the paper's text (`paper`) or public code (`artifact`).
     pub profile: String,
     /// Number of runs of the experiment.
     pub runs: u64,
-    /// Packet-hops of all runs: packets that crossed a link.
+    /// Packet-hops of all runs: a packet that crosses n links counts n times.
     pub packet_hops: u64,
     /// CPU time of all runs of the experiment (s).
     pub cpu_seconds: f64,
@@ -29,7 +29,7 @@ pub struct Cost {
     pub date: String,
 }
 
-/// Returns the costs of experiments at their last record.
+/// Returns the recorded costs of experiments, from the last record of each experiment.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -37,8 +37,8 @@ pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
     Ok(rows("claims/costs.csv", COSTS)?)
 }
 
-/// Returns estimated costs of experiments that were never run completely, extrapolated from a part
-/// of each run's duration.
+/// Returns estimated costs of experiments that never ran completely. The estimates are extrapolated
+/// from a part of each run's simulated time.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -75,9 +75,9 @@ pub struct Claim {
     pub kind: String,
     /// Criterion by which the statement is accepted.
     pub pass_criterion: String,
-    /// Cost of checking the statement: minutes, hours, hardware.
+    /// Cost of checking the statement: minutes, hours, or hardware.
     pub check_cost: String,
-    /// Errata of the paper, and substitutes for missing facts.
+    /// Errata of the paper, and substitutes for facts that the paper omits.
     pub substitute_or_note: String,
 }
 
@@ -147,7 +147,7 @@ pub struct Record {
     pub seeds: u64,
     /// Scale of the runs: quick or paper.
     pub scale: String,
-    /// Reading of details that the papers leave open: paper or artifact.
+    /// Profile of the runs: settings of the paper's text (`paper`) or public code (`artifact`).
     pub profile: String,
     /// Name of the experiment, such as `abm/fig6`.
     pub experiment: String,
@@ -162,19 +162,19 @@ pub struct Record {
 }
 
 impl Record {
-    /// Key of a record among the records of a statement: scale and profile.
+    /// Key of a record among the records of a statement: its scale and its profile.
     #[must_use]
     pub fn key(&self) -> (&str, &str) {
         (&self.scale, &self.profile)
     }
 
-    /// Whether the record can decide: its runs did not fail, and its verdict is not VOID.
+    /// Whether the record can decide a verdict: its runs did not fail, and its verdict is not VOID.
     #[must_use]
     pub fn speaks(&self) -> bool {
         !matches!(self.verdict, Verdict::NotRun | Verdict::Void)
     }
 
-    /// Whether the runs of the record used the paper's reading.
+    /// Whether the runs of the record used the settings of the paper's text.
     #[must_use]
     pub fn is_of_paper(&self) -> bool {
         self.profile == "paper"

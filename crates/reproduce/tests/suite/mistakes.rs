@@ -17,7 +17,7 @@ fn render(error: &LoadError) -> String {
     error.problems().iter().map(one).collect()
 }
 
-/// Splits a file of mistakes into the names and texts of its cases.
+/// Splits a file of mistaken experiments into the names and texts of its cases.
 fn cases(text: &str) -> Vec<(&str, &str)> {
     let cases = text.split("==== ").skip(1);
     cases.map(|case| case.split_once('\n').expect("a name stands alone on its line")).collect()
