@@ -1,4 +1,4 @@
-//! The checks that a change must pass.
+//! Steps of CI: the checks that a change of the repository must pass.
 //!
 //! `.ci/run` and a developer call the same CI steps, so a failure in CI can be repeated locally.
 //! `tidy` and `generate --check` are not separate steps of CI: they run as tests.
@@ -18,7 +18,7 @@ use std::time::Instant;
 /// A step of continuous integration (CI).
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Name of the step on the command line.
+    /// Name of the CI step on the command line.
     pub name: &'static str,
     run: fn() -> Result<Outcome, String>,
     /// Whether `ci` may run the step at the same time as another step. Such a step mostly uses one

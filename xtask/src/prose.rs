@@ -109,7 +109,7 @@ fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Maximum number of violations that one message lists.
+/// Maximum number of violations that one error message lists.
 const SHOWN_MAX: usize = 12;
 
 fn recorded() -> Result<Counts, String> {

@@ -36,7 +36,7 @@ pub const FORBIDDEN: &[(&str, &str)] = &[
     ("<<<<<<< ", "a conflict that nobody resolved"),
 ];
 
-/// Files that may contain forbidden words: this source file, and licences, which are fixed texts.
+/// Files that may contain forbidden words: this source file, a licence, and the lock file.
 const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
 
 /// Files that may refer to invented files, because they test the checks of references.

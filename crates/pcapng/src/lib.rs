@@ -45,18 +45,18 @@ pub struct Interface<'a> {
 /// Direction of a packet through its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The packet arrived at the interface.
+    /// The packet arrived at the interface of the switch.
     Inbound,
-    /// The packet left through the interface.
+    /// The switch sent the packet through the interface.
     Outbound,
 }
 
-/// A packet to be written to the capture.
+/// A packet that a program writes to the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
     /// Number of the packet's interface, which [`Capture::interface`] returned.
     pub interface: u32,
-    /// Time of the packet (ns since 1970).
+    /// Time at which the packet crossed the interface (ns since 1970).
     pub at_ns: u64,
     /// Length of the packet on the link (bytes).
     pub original_bytes: u32,
@@ -79,7 +79,7 @@ pub struct Totals {
     pub left_out: u64,
 }
 
-/// A capture file that is being written.
+/// A packet capture that is being written.
 pub struct Capture<W: Write> {
     file: PcapNgWriter<W>,
     interfaces: u32,
@@ -124,7 +124,7 @@ impl<W: Write> Capture<W> {
             options.push(InterfaceDescriptionOption::IfDescription(Cow::Borrowed(interface.description)));
         }
         options.extend(interface.bits_per_second.map(InterfaceDescriptionOption::IfSpeed));
-        // Time stamps of the interface are in nanoseconds.
+        // Time stamps of the interface's packets are in nanoseconds.
         options.push(InterfaceDescriptionOption::IfTsResol(9));
         let snaplen = interface.snapshot_bytes;
         let block = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen, options };

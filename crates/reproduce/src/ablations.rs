@@ -1,4 +1,4 @@
-//! Recorded ablations: keys on which a paper's text, its public code and its figures disagree.
+//! Recorded ablations: scenario keys on which a paper's text, public code and figures disagree.
 //!
 //! `claims/why.csv` has the rows of every recorded [`Ablation`]. `claims/readings.csv` has a row
 //! per scenario key: the sentence of the paper and the behaviour of the paper's public code.
@@ -13,7 +13,7 @@ use std::path::Path;
 
 const READINGS: &str = include_str!("../../../claims/readings.csv");
 
-/// A key of a scenario whose value differs between a paper's text and its public code, with quotes.
+/// A scenario key that a paper's text and its public code set differently, with a quote of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyQuote {
     /// Last parts of a dotted scenario key, such as `policy.congestion`.

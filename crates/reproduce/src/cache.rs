@@ -23,7 +23,7 @@ pub struct Numbers {
     pub courses: BTreeMap<String, Vec<CourseLine>>,
     /// Number of packet-hops in the run: a packet that crosses n links counts n times.
     pub packet_hops: u64,
-    /// CPU time of the run (s).
+    /// CPU time that the simulation run took (s).
     pub cpu_seconds: f64,
 }
 
@@ -45,7 +45,7 @@ impl Wanted {
         wanted
     }
 
-    /// Adds the numbers that `experiment` needs to the list.
+    /// Adds the numbers that `experiment` needs to the list of numbers.
     pub(crate) fn add(&mut self, experiment: &Experiment) {
         fn add<'a, T: Clone + PartialEq + 'a>(to: &mut Vec<T>, more: impl Iterator<Item = &'a T>) {
             for one in more {

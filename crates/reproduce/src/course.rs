@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A chart over time, from the periodic samples of a simulation run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
-    /// Caption of the chart.
+    /// Caption of the chart over time.
     pub title: String,
     /// Sampled quantities that the chart plots, all in one unit.
     pub of: Vec<Sampled>,
@@ -37,7 +37,7 @@ pub struct Course {
 pub struct CourseLine {
     /// Name of the port or flow; empty if the chart has only one line.
     pub name: String,
-    /// Points of the line: time (ms) and value.
+    /// Points of the chart's line: time (ms) and value.
     pub points: Vec<(f64, f64)>,
 }
 

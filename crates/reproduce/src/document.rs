@@ -25,9 +25,9 @@ struct VerdictsFile {
 struct TestedRecord {
     /// Number of the statement: `ABM-SET-1`.
     id: String,
-    /// Verdict of the tests that ran here, or else the recorded verdict.
+    /// Verdict of the tests that this command ran, or else the recorded verdict.
     verdict: String,
-    /// Claim of the paper in this statement.
+    /// Text of the claim in the paper.
     statement: String,
     /// Recorded result of the statement's tests, as text.
     measured: String,
@@ -50,7 +50,7 @@ struct ExperimentRecord {
     statements: Vec<StatementRecord>,
 }
 
-/// A statement of a paper, with its verdict.
+/// A statement of a paper with its verdict and measured effects.
 #[derive(Serialize, JsonSchema)]
 struct StatementRecord {
     /// Number of the statement, such as `ABM-F6c-1`.
@@ -78,7 +78,7 @@ struct EffectRecord {
     seeds: Option<u64>,
 }
 
-/// Formats a document as JSON with a final newline.
+/// Formats a serializable document as JSON with a final newline.
 fn text<T: Serialize>(file: &T) -> String {
     serde_json::to_string_pretty(file).expect("plain fields have a form in JSON") + "\n"
 }

@@ -27,15 +27,15 @@ pub enum ReproduceError {
     /// advice.
     #[error("{}", .0.in_lines())]
     Experiment(#[from] LoadError),
-    /// A table of claims is invalid.
+    /// A table of the papers' claims is invalid.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A table of claims cannot be written as CSV.
+    /// A table of the papers' claims cannot be written as CSV.
     #[error("{name}: {source}")]
     Unwritable {
-        /// Name of the table that cannot be written.
+        /// Name of the claims table that cannot be written.
         name: &'static str,
-        /// Error that the CSV writer reported.
+        /// Error that the CSV writer reported for the table.
         source: csv::Error,
     },
     /// No experiment, paper or statement has the given name.
@@ -136,7 +136,7 @@ pub enum FailureCause {
     /// The scenario is invalid, or the experiment sets an invalid value.
     #[error("{}", .0.problems().iter().map(Problem::in_one_line).collect::<Vec<_>>().join("; "))]
     Scenario(LoadError),
-    /// The simulation of the run failed.
+    /// The simulation of the experiment's run failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A defect of the program: a panic while the program computed the numbers from the tables.

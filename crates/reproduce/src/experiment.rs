@@ -23,10 +23,10 @@
 //! [quick.set]
 //! duration = "0.5 s"
 //!
-//! [paper]                                         # the full size, if it can be run
+//! [paper]                                         # the size of the paper's runs, if feasible
 //! seeds = 5
 //!
-//! [artifact]                                      # the reading of the authors' simulator: `--profile artifact`
+//! [artifact]                                      # settings of the authors' simulator: `--profile artifact`
 //! about = "alpha is a list."
 //! [artifact.set]
 //! "switch.buffer" = "3932160 B"
@@ -85,10 +85,10 @@ impl ScaleName {
 /// Dotted keys of a scenario with their values, in the order of the file.
 pub type Overrides = Vec<Setting>;
 
-/// An experiment: a figure or table of a paper.
+/// An experiment: a figure or table of a paper as data.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Name of the experiment from paper and figure: `abm/fig6`.
+    /// Name of the experiment from the names of paper and figure: `abm/fig6`.
     pub id: String,
     /// Title of the experiment in one line.
     pub title: String,
@@ -143,11 +143,11 @@ pub struct Axis {
     pub name: String,
     /// Title of the axis in charts, with the unit.
     pub title: String,
-    /// Values that the experiment's axis takes.
+    /// Values that the experiment's axis takes, in the order of the experiment file.
     pub values: Vec<AxisValue>,
 }
 
-/// A value on an axis of an experiment.
+/// A value on an axis of an experiment, with the scenario keys that it sets.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
     /// Label of the axis value in tables and expressions.
@@ -187,8 +187,8 @@ pub struct Scale {
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// Settings of a public simulator where its paper says something else, or nothing. The scenario key
-/// `profile` selects further settings.
+/// Settings of a public simulator that differ from its paper, or that the paper omits. The scenario
+/// key `profile` selects further settings.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// Description of how the public simulator differs from the paper.
@@ -203,7 +203,7 @@ pub struct Reading {
 /// A chart of a metric over an axis of the experiment.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// Caption of the chart.
+    /// Caption of the chart on the experiment's page.
     pub title: String,
     /// Short name of the metric that the chart plots.
     pub metric: String,
@@ -246,27 +246,27 @@ pub struct Beside {
     pub reading: String,
     /// Expression that measures the effect under the alternative interpretation.
     pub effect: String,
-    /// Whether pages show the effect in percent.
+    /// Whether pages show the alternative effect in percent.
     pub percent: bool,
 }
 
 /// A condition of a statement: an effect, and the band of values that the criterion accepts.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// Expression that measures the effect, see [`crate::expression`].
+    /// Expression over metrics that measures the effect, see [`crate::expression`].
     pub effect: String,
-    /// Smallest value of the effect that meets the criterion.
+    /// Smallest value of the effect that meets the statement's criterion.
     pub at_least: Option<f64>,
-    /// Largest value of the effect that meets the criterion.
+    /// Largest value of the effect that meets the statement's criterion.
     pub at_most: Option<f64>,
     /// Value of the effect if the schemes do not differ; `None` if the statement claims no
     /// difference.
     pub neutral: Option<f64>,
-    /// Value of the effect that the paper states.
+    /// Value of the effect that the paper states in numbers.
     pub paper: Option<f64>,
-    /// Whether pages show the effect in percent.
+    /// Whether pages show the measured effect in percent.
     pub percent: bool,
-    /// Rule that combines the seeds' values into one number.
+    /// Rule that combines the effects of all seeds into one number.
     pub over_seeds: OverSeeds,
     /// Guard expression, such as a number of losses, which must be above 0 for a meaningful effect.
     pub guard: Option<String>,
@@ -277,7 +277,7 @@ pub struct Condition {
 }
 
 impl Experiment {
-    /// Reads an experiment from its file.
+    /// Reads an experiment from its TOML file.
     ///
     /// # Errors
     /// If the file cannot be read or is not a valid experiment: all mistakes, with file, line, key
@@ -290,7 +290,7 @@ impl Experiment {
     /// Reads an experiment from text, as if from a file at `path` (which need not exist).
     ///
     /// # Errors
-    /// All mistakes in the text.
+    /// All mistakes in the text of the experiment.
     pub fn from_text(path: &Path, id: &str, text: &str) -> Result<Self, LoadError> {
         read::experiment(path, id, text)
     }

@@ -5,18 +5,18 @@
 //!
 //! | function | value |
 //! |---|---|
-//! | `v(metric, variant)`, `v(metric, variant, x)`, `v(metric, variant, x, y)` | the metric of a run; `x`, `y` are values of the axes in their order |
-//! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, with a fixed value on the second |
+//! | `v(metric, variant)`, `v(metric, variant, x)`, `v(metric, variant, x, y)` | the metric's value in a run; `x` is a value of the first axis, `y` of the second axis |
+//! | `over(metric, variant)`, `over(metric, variant, y)` | the metric's values along the first axis; `y` is a fixed value of the second axis |
 //! | `xs()` | the values of the first axis, as numbers |
-//! | `lower(scheme, baseline)` | how far the scheme is below the baseline: (baseline − scheme) / baseline, 0 if both are 0; also of two lists |
-//! | `fewer(scheme, baseline)` | like `lower`, for counts with a baseline that may be 0: relative to the larger of both, so that some against none gives −1 |
-//! | `ratio(a, b)` | a / b; also of two lists |
-//! | `mean(list)`, `min(list)`, `max(list)` | |
-//! | `farthest(list)` | the value that is farthest from 0, with its sign |
-//! | `median(list)` | the middle value; for an even number, the mean of the two middle values |
+//! | `lower(scheme, baseline)` | relative reduction by the scheme: (baseline − scheme) / baseline; 0 if scheme and baseline are 0; lists are compared by element |
+//! | `fewer(scheme, baseline)` | like `lower`, for counts: the difference is relative to the larger count, so that a baseline of 0 gives −1 |
+//! | `ratio(a, b)` | the quotient a / b; lists are divided by element |
+//! | `mean(list)`, `min(list)`, `max(list)` | the mean, the smallest and the largest value of the list |
+//! | `farthest(list)` | the value of the list that is farthest from 0, with its sign |
+//! | `median(list)` | the middle value of the list; for an even number of values, the mean of the two middle values |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1; 0 for constant values |
 //! | `slope(x, y)` | slope of the straight line through the points, by least squares |
-//! | `rising(list)` | the smallest step between neighbours, relative to the first of them: −0.1 is a fall by a tenth |
+//! | `rising(list)` | the smallest relative step between neighbouring values of the list: −0.1 is a fall by a tenth |
 //!
 //! Lists are written `["dt", "fab"].map(|p| v("incast", p, 0.4))`.
 
@@ -110,7 +110,7 @@ pub enum ValueError {
     /// The number of axis values in a query does not match the number of axes.
     #[error("{given} values for {axes} axes")]
     Places {
-        /// Number of axis values that the query names.
+        /// Number of axis values that the query for a metric names.
         given: usize,
         /// Number of axes that the experiment has.
         axes: usize,
@@ -123,12 +123,12 @@ pub enum ValueError {
         /// Label of the requested axis value, which the axis lacks.
         label: String,
     },
-    /// Runs at this scale omit the requested axis value.
+    /// Runs at the requested scale omit the requested axis value.
     #[error("{variant}{} does not run at this scale", at(.places))]
     LeftOut {
-        /// Name of the variant that the query asks for.
+        /// Name of the variant for which the query asks.
         variant: String,
-        /// Axis values that the query asks for.
+        /// Axis values for which the query asks, as text.
         places: String,
     },
     /// The run from which the query needs a number failed.
@@ -137,9 +137,9 @@ pub enum ValueError {
     /// The run has no value of the metric, for example because none of its flows finished.
     #[error("the run of {variant}{} has no value of {metric}", at(.places))]
     Nothing {
-        /// Name of the variant that the query asks for.
+        /// Name of the variant for which the query asks.
         variant: String,
-        /// Axis values that the query asks for.
+        /// Axis values for which the query asks, as text.
         places: String,
         /// Key of the metric that has no value in the run.
         metric: String,
@@ -188,9 +188,9 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
 /// Value of a named constant in an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// The constant is a number.
+    /// The value of the named constant is a number.
     Number(f64),
-    /// The constant is the label of an axis value.
+    /// The value of the named constant is the label of an axis value.
     Label(&'a str),
 }
 

@@ -14,7 +14,7 @@ pub struct PaperFigure {
     pub paper: String,
     /// Name of the figure in the paper: `Fig. 6`, `Table 1` or `Alg. 1`.
     pub figure: String,
-    /// Content of the paper's figure in one line.
+    /// Content of the paper's figure or table in one line.
     pub shows: String,
     /// Reason why the figure has nothing to reproduce; otherwise empty.
     pub conceptual: String,
@@ -36,11 +36,11 @@ impl CsvRow for PaperFigure {
 /// Kind of a numbered part of a paper: figure, table or algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureKind {
-    /// A figure of a paper.
+    /// A figure with a number, such as `Fig. 6`.
     Figure,
-    /// A table of a paper.
+    /// A table with a number, such as `Table 1`.
     Table,
-    /// An algorithm of a paper.
+    /// An algorithm with a number, such as `Alg. 1`.
     Algorithm,
 }
 
@@ -51,7 +51,7 @@ pub struct FigureRef {
     pub kind: FigureKind,
     /// Number of the figure or table in the paper.
     pub number: u32,
-    /// Letter of the panel; `None` for the whole figure.
+    /// Letter of the figure's panel; `None` for the whole figure.
     pub letter: Option<char>,
 }
 

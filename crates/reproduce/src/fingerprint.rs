@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const BEHAVIOURS: &str = include_str!("../../../claims/behaviours.csv");
 /// Number of hexadecimal digits that a fingerprint has.
 const DIGITS: usize = 16;
-/// Keys of a scenario that do not change results.
+/// Keys of a scenario that do not change the results of its run.
 const TEXTS: [&str; 4] = ["name", "description", "title", "seed"];
 
-/// A line of `claims/behaviours.csv`.
+/// A line of `claims/behaviours.csv`: a version of a rule, or a later scenario key.
 struct Behaviour {
     /// `rule` for a rule of the engine, or `key` for a scenario key that a later version added.
     kind: String,

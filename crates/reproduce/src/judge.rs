@@ -22,7 +22,7 @@ use bufferlab_report::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A condition of a statement, with its measured effect.
+/// A condition of a paper's statement, with its measured effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Effect of the condition over the seeds, or the reason why the effect has no value.
@@ -50,7 +50,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// The measured results of all conditions in one line.
+    /// Formats the measured results of all conditions in one line.
     #[must_use]
     pub fn measured(&self) -> String {
         let texts = self.conditions.iter().map(|condition| condition.text.as_str());

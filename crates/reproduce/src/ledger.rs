@@ -64,7 +64,7 @@ pub struct LedgerRow {
     /// Result of the statement with real packets. Pages show this result beside the verdict, which
     /// the result never changes.
     pub real: Option<RealRecord>,
-    /// Reason for a statement that does not hold here, if known.
+    /// Reason why the statement does not hold in bufferlab, if known.
     pub reason: Option<Reason>,
 }
 

@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct PaperMark {
     /// Short name of the metric; every panel of this metric shows the mark.
     pub metric: String,
-    /// Name of the variant whose value the paper gives.
+    /// Name of the variant for which the paper states the value.
     pub variant: String,
     /// Labels of values on the first axis; `None` for all values.
     pub x: Option<Vec<String>>,
@@ -37,7 +37,7 @@ pub struct PaperMark {
 /// A mark of a paper's number at axis values that the experiment ran.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<'a> {
-    /// Definition of the paper's mark in the experiment file.
+    /// Definition of the mark in the experiment file.
     pub(crate) mark: &'a PaperMark,
     /// Index of the mark's axis value, for every axis of the experiment.
     pub(crate) places: Vec<usize>,
@@ -50,7 +50,7 @@ pub(crate) struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// Text for the paper's mark in the chart's legend.
+    /// Formats the text for the paper's mark in the chart's legend.
     pub(crate) fn legend(&self) -> String {
         format!("where the paper's numbers would put {}", self.mark.variant)
     }

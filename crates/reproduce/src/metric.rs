@@ -46,7 +46,7 @@ pub struct Statistic {
     pub priorities: Option<Vec<u8>>,
     /// Size of the smallest flow that the statistic includes (bytes).
     pub from_bytes: u64,
-    /// Size from which the statistic excludes flows (bytes).
+    /// Flow size from which on the statistic excludes flows (bytes).
     pub below_bytes: Option<u64>,
     /// Quantity that the statistic takes of each flow, query or sample.
     pub of: Quantity,

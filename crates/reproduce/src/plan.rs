@@ -95,7 +95,7 @@ impl Plan {
         Ok(plans.into_iter().map(|plan| Self { profile, ..plan }).collect())
     }
 
-    /// Shifts the seeds of all runs by `first_seed`.
+    /// Shifts the seeds of all runs in the plan by `first_seed`.
     #[must_use]
     pub fn from_seed(self, first_seed: u32) -> Self {
         Self { first_seed, ..self }

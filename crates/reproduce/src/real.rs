@@ -54,7 +54,7 @@ pub struct RealRecord {
     pub simulated_measured: String,
     /// Name of the experiment in `testbeds/`.
     pub experiment: String,
-    /// Remark that pages print beside the verdict.
+    /// Remark that pages print beside the verdict from real packets.
     pub note: String,
     /// Git commit of the program that executed the runs.
     pub commit: String,
@@ -299,7 +299,7 @@ fn read_or_empty<R: CsvRow>(table: &Path) -> Result<Vec<R>, ReproduceError> {
 pub struct RealPage {
     /// Text of the page about results with real packets.
     pub text: String,
-    /// Tables beside the page, as CSV: file name, content.
+    /// CSV tables beside the page: file name and content of each table.
     pub tables: Vec<(String, String)>,
 }
 

@@ -41,12 +41,12 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Reason for a statement that does not hold here.
+/// Reason why a statement of a paper does not hold in bufferlab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Side that must change for the statement to hold.
+    /// Side that must change for the statement to hold: paper or bufferlab, if known.
     pub owner: Owner,
     /// Reason why the statement does not hold, in one sentence.
     pub why: String,

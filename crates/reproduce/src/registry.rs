@@ -78,7 +78,7 @@ impl Registry {
     /// Selects experiments by name: `abm/fig6`, a whole paper (`abm`), or `all`.
     ///
     /// # Errors
-    /// If a name matches nothing.
+    /// If a name matches no experiment and no paper.
     pub fn select(&self, names: &[String]) -> Result<Vec<&Experiment>, ReproduceError> {
         let is = |experiment: &Experiment, name: &str| {
             name == "all" || experiment.id == name || experiment.paper() == name

@@ -18,7 +18,7 @@ pub struct Selection<'a> {
     /// Experiments for which the command judges only some statements, with the numbers of these
     /// statements.
     pub parts: Vec<(&'a Experiment, Vec<String>)>,
-    /// Statements that only tests judge, not runs.
+    /// Statements that only tests judge, not simulation runs.
     pub tested: Vec<&'a LedgerRow>,
 }
 
@@ -102,7 +102,7 @@ impl Registry {
 }
 
 impl Experiment {
-    /// Returns the experiment with only the statements `ids`.
+    /// Returns the experiment with only the statements whose numbers are in `ids`.
     #[must_use]
     pub fn only_claims(&self, ids: &[String]) -> Self {
         let mut part = self.clone();
@@ -198,7 +198,7 @@ pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>
 /// Answer of the command `reproduce` about a statement that tests judge.
 #[derive(Clone, Debug)]
 pub struct Checked<'a> {
-    /// The statement, with the recorded result of its tests.
+    /// Row of the statement in the ledger, with the recorded result of its tests.
     pub row: &'a LedgerRow,
     /// Tests that the command ran: name of the test, and description of a failure.
     pub ran: Vec<(String, Result<(), String>)>,

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Results of all runs of an experiment.
+/// Results of all simulation runs of an experiment.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// Plan of the experiment that lists the executed runs.

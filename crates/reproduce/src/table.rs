@@ -6,7 +6,7 @@ use csv::StringRecord;
 use serde::Serialize;
 use std::io;
 
-/// A mistake in a table of claims.
+/// A mistake in a CSV table of the papers' claims.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{why}", column.as_ref().map_or_else(String::new, |column| format!("column {column}: ")))]
 pub struct TableError {

@@ -33,8 +33,8 @@ pub enum Tally {
         /// Name of the counter to sum over the queues.
         count: QueueCount,
     },
-    /// Value of a policy's probe in the last sample, summed over the sampled queues.
-    /// The sum suits probes that count events.
+    /// Value of a policy's probe in the last sample, summed over the sampled queues. Such a sum is
+    /// meaningful for probes that count events.
     Probe {
         /// Name of the probe, as on the policy's page and in the table `probes`.
         probe: String,

@@ -35,11 +35,11 @@ pub enum Verdict {
     Inconclusive,
     /// The measured effect is smaller than the claimed effect.
     Null,
-    /// The runs contradict the statement.
+    /// The runs contradict the statement of the paper.
     Fail,
-    /// No run can decide the statement.
+    /// No run can decide whether the statement holds.
     NotCheckable,
-    /// The statement was never run.
+    /// No run of bufferlab has checked the statement.
     NotRun,
     /// The record belongs to an earlier version of the experiment, its settings or the engine.
     Void,
@@ -48,9 +48,9 @@ pub enum Verdict {
 /// Standing of a statement: whether it holds according to its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The statement holds, as printed or as corrected.
+    /// The statement holds as the paper prints it, or as corrected.
     Holds,
-    /// The statement does not hold as printed.
+    /// The statement does not hold as the paper prints it.
     Against,
     /// The runs do not decide whether the statement holds.
     Open,
@@ -121,7 +121,7 @@ const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
 impl Verdict {
     /// Number of different verdicts on statements.
     pub const COUNT: usize = 11;
-    /// All verdicts, ordered from the best to the worst.
+    /// All verdicts on statements, ordered from the best to the worst.
     pub const ALL: [Self; Self::COUNT] = {
         let mut all = [Self::Strong; Self::COUNT];
         let mut place = 0;

@@ -52,7 +52,7 @@ pub struct Trial {
 /// Explanation why the verdicts under two interpretations of a paper differ.
 #[derive(Clone, Debug)]
 pub struct Ablation {
-    /// Statement whose verdict the ablation explains.
+    /// Statement of the paper whose verdict the ablation explains.
     pub claim: ClaimCheck,
     /// Changed keys between the two interpretations of the experiment.
     pub changes: Vec<Change>,

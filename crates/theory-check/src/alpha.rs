@@ -12,7 +12,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Range of alphas that the core's policies accept.
+/// Range of alphas that the policies of the core accept.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 /// Value of alpha so large that the queue's limit does not constrain the burst.
 const UNLIMITED: f64 = 65_536.0;
@@ -29,7 +29,7 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Duration of the burst in the user's question (s).
+/// Returns the duration of the burst that the user gave (s).
 fn duration(asked: &Asked<'_>) -> f64 {
     let rate = asked.params.rate("rate").0 as f64;
     let of_size = asked.params.given_bytes("burst").map(|bytes| bytes as f64 * 8.0 / rate);

@@ -24,7 +24,7 @@ pub(crate) struct PortQueue {
 /// A burst that arrives at one or more queues at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Burst {
-    /// Queues of the burst, each on a separate port.
+    /// Queues at which the burst arrives, each on a separate port.
     pub(crate) queues: Vec<PortQueue>,
     /// Rate at which the burst arrives at each of its queues.
     pub(crate) rate: BitRate,

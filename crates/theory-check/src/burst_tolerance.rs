@@ -61,7 +61,7 @@ fn run(asked: &Asked<'_>) -> Verification {
 pub(crate) struct BurstResult {
     /// Size of the burst's packets (bytes).
     pub(crate) packet: u32,
-    /// First loss of the burst.
+    /// First loss of a packet of the burst.
     pub(crate) first: FirstLoss,
     /// Number of queues that the bench keeps full.
     queues: usize,

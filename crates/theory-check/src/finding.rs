@@ -94,7 +94,7 @@ impl Check {
     }
 
     /// Whether the measured and the stated value satisfy the required relation.
-    /// Differences within floating-point rounding are ignored.
+    /// Differences that floating-point rounding explains are ignored.
     #[must_use]
     pub fn holds(&self) -> bool {
         let bound = self.bound + 1e-9 * self.stated.abs().min(f64::MAX);
@@ -109,11 +109,11 @@ impl Check {
 /// One replayed run, or several runs of one kind, with their checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// Description of the replayed run in words.
+    /// Description of the replayed run in words, for the user.
     pub what: String,
     /// Explanation of the allowed differences: why measured values may differ from stated values.
     pub bound: String,
-    /// Checks of the quantities that the run measured.
+    /// Checks of the quantities that the replayed run measured.
     pub checks: Vec<Check>,
 }
 

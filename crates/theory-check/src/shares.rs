@@ -53,7 +53,7 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Checks a row of the calculator's table: the alpha with the largest difference.
+/// Checks the alpha with the largest difference in one column of the calculator's table.
 fn row(buffer: u64, count: u64) -> Result<(String, Check), String> {
     if count > QUEUES_MAX {
         return Err(format!("at most {QUEUES_MAX} are replayed"));

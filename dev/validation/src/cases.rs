@@ -160,7 +160,7 @@ pub const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// Runs the scenario of the case.
+    /// Runs the case's scenario in bufferlab.
     ///
     /// # Errors
     /// If the scenario cannot be loaded or the run fails.

@@ -11,7 +11,7 @@ use crate::row::ComparedMetric;
 
 /// Relative tolerance of metrics for runs without drops, and for single flows on an empty network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
-/// Relative tolerance of metrics for runs with drops.
+/// Relative tolerance of metrics for runs in which packets are dropped.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
 /// Start and interval (ns) at which the ns-3 artifact samples the occupancy of leaf 0. The samples

@@ -17,9 +17,9 @@ pub const SHORT_FLOW_BYTES: u64 = 100_000;
 /// A finished flow of bufferlab or of the ns-3 reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Number of the sending host.
+    /// Number of the host that sends the flow.
     pub src: u32,
-    /// Number of the receiving host.
+    /// Number of the host that receives the flow.
     pub dst: u32,
     /// Payload of the flow (bytes).
     pub size_bytes: u64,
@@ -92,7 +92,7 @@ pub struct Outcome {
     pub pauses_of_leaves: u64,
     /// Number of pause frames that spines sent.
     pub pauses_of_spines: u64,
-    /// Number of packets that switches marked.
+    /// Number of packets that switches marked, by tier.
     pub marks: ByTier,
     /// Number of packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,

@@ -35,11 +35,11 @@ pub struct Spread {
     pub metric: String,
     /// Number of the ns-3 artifact's runs from which the range is computed.
     pub runs: u32,
-    /// Smallest value of the metric over the runs.
+    /// Smallest value of the metric over the ns-3 artifact's runs.
     pub min: f64,
-    /// Median of the metric over the runs.
+    /// Median of the metric over the ns-3 artifact's runs.
     pub median: f64,
-    /// Largest value of the metric over the runs.
+    /// Largest value of the metric over the ns-3 artifact's runs.
     pub max: f64,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Page,
 }
 
-/// A line of a source file or page.
+/// A line of text in a source file or page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     /// Number of the line in its file; the first line has the number 1.

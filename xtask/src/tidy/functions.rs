@@ -12,7 +12,7 @@ use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemMod, Signature, TraitItemFn}
 /// Maximum number of lines of a function, from its name to its closing brace.
 const LINES_MAX: usize = 70;
 
-/// A function that may be longer than the limit.
+/// A function that may be longer than the limit of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Long {
     /// Path of the function's file, relative to the repository's root.

@@ -8,7 +8,7 @@ use crate::expression::compile;
 use bufferlab_document::context::Complaint;
 use bufferlab_document::reader::Reader;
 
-/// Reads every `[[claim]]` of an experiment.
+/// Reads every statement (`[[claim]]`) of an experiment.
 pub(super) fn claims(root: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Vec<ClaimCheck> {
     let mut claims: Vec<ClaimCheck> = Vec::new();
     for mut reader in root.tables("claim") {

@@ -1,4 +1,4 @@
-//! Types of the rows of the tables in `claims/`.
+//! Rows of the tables in `claims/` as Rust types.
 
 use crate::table::{Cells, CsvRow, rows, to_csv};
 use crate::{ClaimCheck, Experiment, ReproduceError, TableError, Verdict};
@@ -61,7 +61,7 @@ pub struct Claim {
     pub id: String,
     /// Name of the paper that makes the statement.
     pub paper: String,
-    /// Figure, table or section with the statement.
+    /// Figure, table or section of the paper with the statement.
     pub figure_table_section: String,
     /// Conditions under which the paper makes the statement.
     pub scenario: String,
@@ -69,11 +69,11 @@ pub struct Claim {
     pub scheme_and_baseline: String,
     /// Metric that the paper's statement is about.
     pub metric: String,
-    /// Result of the metric that the paper states.
+    /// Value of the metric that the paper states, as text.
     pub paper_value: String,
     /// Kind of evidence in the paper: analytical, simulated, measured, or an ordering.
     pub kind: String,
-    /// Criterion by which the statement is accepted.
+    /// Criterion under which bufferlab accepts the statement.
     pub pass_criterion: String,
     /// Cost of checking the statement: minutes, hours, or hardware.
     pub check_cost: String,
@@ -141,7 +141,7 @@ pub struct Record {
     pub id: String,
     /// Verdict on the statement that the runs give.
     pub verdict: Verdict,
-    /// Effect that the runs measured, as text.
+    /// Effect of the statement that the runs measured, as text.
     pub measured: String,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
@@ -151,7 +151,7 @@ pub struct Record {
     pub profile: String,
     /// Name of the experiment, such as `abm/fig6`.
     pub experiment: String,
-    /// Remark that pages print beside the verdict.
+    /// Remark that pages print beside the recorded verdict.
     pub note: String,
     /// Git commit of the program that executed the runs.
     pub commit: String,

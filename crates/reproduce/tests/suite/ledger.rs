@@ -216,7 +216,7 @@ fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_read
     }
 }
 
-/// Analytical figures take milliseconds to compute and have points.
+/// Analytical figures have points, whose computation takes milliseconds.
 #[test]
 fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
     let experiments = registry().experiments;

@@ -1,4 +1,4 @@
-//! Runs, verdicts and outputs of experiments, including failures.
+//! Tests of an experiment's runs, verdicts and outputs, including failures.
 
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
@@ -266,7 +266,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let rows = fs::read_to_string(&shared).expect("recorded");
     assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), [foreign.as_str()]);
     assert_eq!(fs::read_to_string(shared.with_file_name("costs.csv")).expect("recorded"), "");
-    // The command also remembers verdicts in the folder itself.
+    // The command also reads the verdicts that an earlier command left in the output folder.
     let in_folder = conclude(&registry, &[], &out, None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(in_folder.ledger.counts(None), found.ledger.counts(None));
     fs::write(&table, kept.replace(",STRONG,", ",STORNG,")).expect("writable");
