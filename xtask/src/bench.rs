@@ -54,9 +54,9 @@ const SET: &[Entry] = &[
 pub(crate) struct Measured {
     hosts: u64,
     pub(crate) packet_hops: u64,
-    /// Time of every repetition of the run (s), the fastest first.
+    /// Duration of every repetition of the benchmark's run (s), the shortest duration first.
     seconds: Vec<f64>,
-    /// Packet-hops per second in the median repetition of the benchmark.
+    /// Rate of the median repetition of the benchmark (packet-hops per second).
     packet_hops_per_second: f64,
     /// Median time for building the simulated network (s).
     built_seconds: f64,
@@ -120,7 +120,7 @@ fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> Stri
     )
 }
 
-/// Name of the machine's processor and its number of cores.
+/// Returns the name of the machine's processor and its number of cores.
 fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -10,7 +10,7 @@ use std::process::Command;
 const SINCE: &str = "57e2587";
 /// Maximum number of characters in the subject of a commit.
 const SUBJECT_MAX: usize = 72;
-/// Maximum number of changed files of a commit without a body.
+/// Maximum number of files that a commit without a body may change.
 const FILES_WITHOUT_BODY: usize = 3;
 
 /// Verbs with which a commit's subject may begin, after an optional scope ("report: ").
@@ -237,7 +237,7 @@ const VERBS: &[&str] = &[
     "write",
 ];
 
-/// Problems of a commit message. `files` is the number of files that the commit changes.
+/// Finds the problems of a commit message. `files` is the number of files that the commit changes.
 fn problems(message: &str, files: usize) -> Vec<String> {
     let mut lines = message.lines().filter(|line| !line.starts_with('#'));
     let subject = lines.next().unwrap_or_default();

@@ -2,15 +2,15 @@
 //! runs.
 //!
 //! The training covers typical runs, not only runs of benchmarks: several policies and transports,
-//! losses, marks, flow control, queries. Code that the training does not cover is compiled for
-//! size, so unusual scenarios can become slower.
+//! losses, ECN marks, flow control, and queries. Code that the training does not cover is compiled
+//! for small size, so unusual scenarios can become slower.
 
 use crate::{cargo, output, root, run as spawn, target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Training runs of the instrumented program: a scenario of `scenarios/` and changed keys.
+/// Training runs of the instrumented program: a scenario file and its changed keys.
 const TRAINING: &[(&str, &[&str])] = &[
     ("permutation", &["duration=\"1 ms\"", "drain=\"2 ms\""]),
     ("abm-reduced", &["duration=\"15 ms\""]),

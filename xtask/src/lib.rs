@@ -14,7 +14,7 @@
 //! * [`tidy`]: checks properties that no compiler checks: links, references, sizes,
 //!   long functions, words, dependencies between crates.
 //!
-//! Errors are sentences for people at the terminal; no code reads them.
+//! Errors of the tasks are sentences for people at the terminal; no code reads these sentences.
 
 pub mod bench;
 pub mod ci;

@@ -57,9 +57,9 @@ pub struct Options {
     pub sample: Option<usize>,
     /// Seed that selects the sample of mutants.
     pub seed: u64,
-    /// Packages to mutate; empty means all pure crates except the theory crate.
+    /// Packages to mutate; an empty list means all pure crates except the theory crate.
     pub packages: Vec<String>,
-    /// Whether to keep the outcomes of earlier runs and run only the missing mutants.
+    /// Whether to keep the outcomes of earlier runs, and to run only the missing mutants.
     pub resume: bool,
     /// Whether to print the selected mutants without running them.
     pub list: bool,

@@ -348,7 +348,7 @@ fn unsafe_files(files: &[(&str, String)]) -> Vec<String> {
     allowing.map(|(path, _)| format!("{path}: only the files of UNSAFE have unsafe code")).collect()
 }
 
-/// A dependency of a crate of the workspace on another crate or a library.
+/// A dependency of one of the workspace's crates on another crate or a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependency {
     from: String,

@@ -62,7 +62,7 @@ pub struct Frame<'a> {
     pub original_bytes: u32,
     /// First bytes of the packet, or all bytes of the packet.
     pub data: &'a [u8],
-    /// Direction of the packet; `None` if it is unknown or not applicable.
+    /// Direction of the packet through the interface; `None` if it is unknown.
     pub direction: Option<Direction>,
     /// Number of the interface's packets that are omitted right before this packet.
     pub left_out: u64,

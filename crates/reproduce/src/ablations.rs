@@ -41,7 +41,7 @@ pub(crate) fn quote_of<'a>(key: &str, known: &'a [KeyQuote]) -> Option<&'a KeyQu
     known.iter().filter(is_end).max_by_key(|one| one.key.len())
 }
 
-/// A line of `claims/why.csv`: the verdict on a statement with some keys changed.
+/// A line of `claims/why.csv`: the verdict on a statement when some scenario keys are changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AblationRow {
     /// Number of the statement, such as `ABM-F6c-1`.

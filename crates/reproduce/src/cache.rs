@@ -104,7 +104,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the cache of runs in a folder of results.
+    /// Opens the cache of the runs' numbers in a folder of results.
     ///
     /// # Errors
     /// If the folder cannot be created.
@@ -153,7 +153,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Stores the numbers of a run atomically, and keeps the run's other numbers in the cache.
+    /// Stores numbers of a run atomically, and keeps the numbers that the cache already has.
     ///
     /// # Errors
     /// If the file cannot be written.

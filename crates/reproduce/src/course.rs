@@ -32,10 +32,10 @@ pub struct Course {
     pub since_ms: f64,
 }
 
-/// A line of a chart over time, as the cache stores it.
+/// A line of a chart over time, in the form that the cache stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CourseLine {
-    /// Name of the port or flow; empty if the chart has only one line.
+    /// Name of the port or flow that the line shows; empty if the chart has only one line.
     pub name: String,
     /// Points of the chart's line: time (ms) and value.
     pub points: Vec<(f64, f64)>,
@@ -138,7 +138,8 @@ fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
 
 /// Computes Jain's fairness index of the flows' goodputs at every time with at least two flows.
 fn jain(flows: &[CourseLine]) -> CourseLine {
-    // All flows are sampled at equal times. Whole nanoseconds are ordered, unlike floats.
+    // All flows are sampled at equal times. Times are whole nanoseconds, because floats cannot be
+    // elements of an ordered set.
     let instant = |ms: f64| (ms * 1e6).round() as u64;
     let instants: BTreeSet<u64> =
         flows.iter().flat_map(|flow| &flow.points).map(|(ms, _)| instant(*ms)).collect();

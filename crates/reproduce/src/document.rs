@@ -16,11 +16,11 @@ struct VerdictsFile {
     format_version: u32,
     /// Experiments that the `reproduce` command ran, in the order of execution.
     experiments: Vec<ExperimentRecord>,
-    /// Statements named in the command that tests judge instead of runs.
+    /// Statements that the user named and that tests judge instead of runs.
     tested: Vec<TestedRecord>,
 }
 
-/// A statement of a paper that tests judge instead of runs.
+/// A statement of a paper that tests judge instead of simulation runs.
 #[derive(Serialize, JsonSchema)]
 struct TestedRecord {
     /// Number of the statement: `ABM-SET-1`.
@@ -71,7 +71,7 @@ struct StatementRecord {
 #[derive(Serialize, JsonSchema)]
 struct EffectRecord {
     verdict: String,
-    /// Mean of the effect over the seeds; null if the effect was not measured.
+    /// Mean of the measured effect over the seeds; null if the effect was not measured.
     mean: Option<f64>,
     /// Half width of the effect's 95 % interval; null with one seed.
     half_width: Option<f64>,

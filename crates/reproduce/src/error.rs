@@ -159,7 +159,7 @@ pub enum FailureCause {
         /// Error that the operating system reported for the cache file.
         source: io::Error,
     },
-    /// The run was assigned to another machine, and its result did not arrive.
+    /// The run was assigned to another machine, and the result of the run did not arrive.
     #[error("{0}")]
     Elsewhere(String),
     /// The run's results were removed from the cache, or the cache file is damaged.

@@ -118,7 +118,7 @@ pub struct Runs {
     pub set: Overrides,
     /// Axes of the experiment. The first axis is the horizontal axis of the charts.
     pub axes: Vec<Axis>,
-    /// Compared variants: policies, or any other changes of the scenario.
+    /// Variants that the experiment compares: policies, or any other changes of the scenario.
     pub variants: Vec<Variant>,
     /// Metrics of the experiment by their short names.
     pub metrics: BTreeMap<String, Metric>,
@@ -173,7 +173,7 @@ pub struct Variant {
     pub artifact: Overrides,
 }
 
-/// A scale of an experiment: number of seeds and size of the runs.
+/// A scale of an experiment: number of seeds, and size of the simulation runs.
 #[derive(Clone, Debug)]
 pub struct Scale {
     /// Number of seeds for each variant and combination of axis values.
@@ -272,7 +272,7 @@ pub struct Condition {
     pub guard: Option<String>,
     /// Side of the band on which the scheme does better than the paper states, if known.
     pub better: Option<Better>,
-    /// Position in a chart at which the paper's value is marked.
+    /// Position in a chart at which the chart marks the paper's value.
     pub mark: Option<PaperMark>,
 }
 

@@ -225,8 +225,8 @@ type Answer<T> = Result<T, Box<EvalAltResult>>;
 /// Creates an engine for expressions with the functions that need no metric values.
 fn plain_engine() -> Engine {
     let mut engine = Engine::new();
-    // A script that never ends is a mistake of its author, so the engine limits the operations of a
-    // script.
+    // A script that never ends is a mistake of its author, so the engine limits the number of
+    // operations.
     engine.set_max_operations(1_000_000);
     // This nesting depth suffices for `if a { b } else { c }` over two metrics in nested calls.
     engine.set_max_expr_depths(64, 32);
@@ -382,7 +382,8 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
     if spread == 0.0 { 0.0 } else { sum(&|a, b| (a - mx) * (b - my)) / spread }
 }
 
-/// Returns the innermost error message, without positions inside the expression.
+/// Returns the innermost message of an error in an expression, without positions inside the
+/// expression.
 fn reason(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => reason(inner),

@@ -103,7 +103,7 @@ pub fn places(text: &str) -> Vec<FigureRef> {
                     }
                     found.extend(letters.into_iter().map(|letter| place(Some(letter))));
                 }
-                // A single letter belongs to the preceding figure: `Fig. 16a,c`.
+                // A letter without a number belongs to the preceding figure: `Fig. 16a,c`.
                 (Some(_), None, Some(last)) if word.len() == 1 => {
                     let letter = word.chars().next();
                     found.push(FigureRef { letter, ..last.clone() });

@@ -45,7 +45,7 @@ pub struct Judged {
     pub conditions: Vec<Measured>,
     /// Effects under alternative interpretations of the paper, as text.
     pub beside: Vec<String>,
-    /// Reason why the statement cannot be decided, or a remark.
+    /// Reason why the statement cannot be decided, or a remark for the pages.
     pub note: Option<String>,
 }
 

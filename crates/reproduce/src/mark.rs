@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Position in our charts of a number that a paper states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperMark {
-    /// Short name of the metric; every panel of this metric shows the mark.
+    /// Short name of the metric; every chart of this metric shows the mark.
     pub metric: String,
     /// Name of the variant for which the paper states the value.
     pub variant: String,
@@ -45,7 +45,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) x: f64,
     /// Value of the metric that the paper's mark shows.
     pub(crate) value: f64,
-    /// Sentence about the statement that the mark belongs to, with the paper's number.
+    /// Sentence with the paper's number about the statement to which the mark belongs.
     pub(crate) note: String,
 }
 

@@ -48,9 +48,9 @@ pub struct Statistic {
     pub from_bytes: u64,
     /// Flow size from which on the statistic excludes flows (bytes).
     pub below_bytes: Option<u64>,
-    /// Quantity that the statistic takes of each flow, query or sample.
+    /// Quantity of each flow, query or sample, of which the statistic is computed.
     pub of: Quantity,
-    /// Statistic over the quantities, such as a mean or a percentile.
+    /// Statistic over the quantities of all flows or samples, such as a mean or a percentile.
     pub take: Take,
 }
 
@@ -166,7 +166,7 @@ fn of_query(row: &QueryRow, of: Quantity) -> Option<f64> {
 }
 
 fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
-    // The sum of an empty list is -0; adding 0 makes it +0.
+    // The sum of an empty list is -0.0; adding 0.0 makes the sum +0.0.
     let (count, sum) = (values.len() as f64, values.iter().sum::<f64>() + 0.0);
     match take {
         Take::Count => return Some(count),
@@ -196,7 +196,7 @@ pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<It
     })
 }
 
-/// Returns the tallies, which come from tables of samples or queues, among `metrics`.
+/// Returns the metrics from tables of samples or queues (tallies) among `metrics`.
 pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Tally(tally) => Some(tally),

@@ -40,7 +40,7 @@ pub struct OpenReading {
     /// Keys of the scenario that the setting covers; each alternative gives all these keys one
     /// value.
     pub keys: Vec<String>,
-    /// Alternative values for the keys; each list sets every key once.
+    /// Alternative values for the open setting; each list sets every key of the setting once.
     pub values: Vec<Vec<Setting>>,
     /// Value that the open setting has in the headline interpretation.
     pub headline: String,

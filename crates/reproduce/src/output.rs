@@ -303,7 +303,7 @@ fn judged(verdicts: &[Judged], statement: impl Fn(&str) -> Option<String>) -> Op
     (!verdicts.is_empty()).then(|| PageTable { title, header, rows: verdicts.iter().map(row).collect() })
 }
 
-/// Values of an experiment without axes: one row per variant, one column per metric.
+/// Formats the values of an experiment without axes: one row per variant, one column per metric.
 fn values_table(estimates: &Estimates, runs: &Runs) -> PageTable {
     let header = std::iter::once(String::new()).chain(runs.metrics.keys().cloned()).collect();
     let row = |(variant, of): (usize, &crate::Variant)| {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// A point of a plan: one run of an experiment.
+/// A point of a plan: one simulation run of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     /// Index of the run's variant in the experiment's list of variants.
@@ -46,7 +46,7 @@ pub struct Plan {
 
 impl Plan {
     /// Plans the runs of `experiment` at `scale`; `seeds` overrides the number of seeds. An
-    /// analytical figure has no runs. `None` if the experiment lacks this scale.
+    /// analytical figure has no runs. The result is `None` if the experiment lacks this scale.
     #[must_use]
     pub fn new(experiment: &Experiment, scale: ScaleName, seeds: Option<u32>) -> Option<Self> {
         let points = match experiment.runs() {

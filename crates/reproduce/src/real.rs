@@ -27,9 +27,9 @@ pub mod keys {
     pub const LATENESS_P99_US: &str = "real.lateness_p99_us";
     /// 99.9th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
-    /// Number of packets for which switch and simulator decided differently.
+    /// Number of packets about which the switch and the simulator decided differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Number of packets that the switch made a decision about.
+    /// Number of packets about which the switch made a decision.
     pub const PACKETS: &str = "real.packets";
 }
 
@@ -101,7 +101,7 @@ pub struct RealRuns {
     pub repetitions: u64,
     /// Number of runs with real packets.
     pub runs: u64,
-    /// Number of packets that the switch made a decision about, in all runs.
+    /// Number of packets about which the switch made a decision, in all runs.
     pub packets: u64,
     /// Largest p99 of the switch's lateness over the runs (us).
     pub lateness_p99_us: f64,
@@ -109,7 +109,7 @@ pub struct RealRuns {
     pub lateness_p999_us: f64,
     /// Number of runs whose p99.9 of the lateness is above [`MOST_LATENESS_US`].
     pub late_runs: u64,
-    /// Number of packets for which switch and simulator decided differently.
+    /// Number of packets about which the switch and the simulator decided differently.
     pub differences: u64,
     /// Git commit of the program that executed the runs.
     pub commit: String,

@@ -23,8 +23,8 @@ pub struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Selects by name: `abm/fig6`, a whole paper (`abm`), `all`, or a statement (`ABM-F6a-1`, in
-    /// any case).
+    /// Selects experiments and statements by name. A name is `abm/fig6`, a whole paper (`abm`),
+    /// `all`, or a statement (`ABM-F6a-1`, in any case).
     ///
     /// # Errors
     /// If a name matches nothing; the error suggests the most similar name.

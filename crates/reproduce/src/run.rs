@@ -216,7 +216,7 @@ impl Results {
         grid
     }
 
-    /// Means of metrics over some seeds, as a source of values for expressions.
+    /// Returns a source of metric values for expressions: means over some seeds.
     #[must_use]
     pub fn of_seeds(&self, seeds: &[u64]) -> Arc<dyn Values> {
         let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();

@@ -176,7 +176,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Fraction of the paper's effect that is the edge of a band which begins at an effect of zero.
+/// Fraction of the paper's effect that is the edge of a band that begins at an effect of zero.
 const NOTICEABLE: f64 = 0.1;
 /// Multiple of the paper's effect from which an effect is an overshoot. This multiple was fixed
 /// before it judged any run.
@@ -211,7 +211,7 @@ impl Condition {
         let (low, high) = (effect - half, effect + half);
         let band = self.at_least.or(self.at_most).map_or(0.0, of);
         if high < 0.0 {
-            // The band of a claim may include small effects in the wrong direction.
+            // The accepted band of a claim may include small effects in the wrong direction.
             return match (low >= band, high >= band) {
                 (true, _) => Verdict::Pass,
                 (false, true) => Verdict::Inconclusive,

@@ -3,7 +3,7 @@
 use bufferlab_theory::calculators::{Table, bytes, number, seconds};
 use std::fmt::{self, Display, Write};
 
-/// Relation between the value that packets measure and the value that a calculator states.
+/// Relation between the value that a replay measures and the value that a calculator states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The measured value equals the stated value, up to the allowed difference.
@@ -38,7 +38,8 @@ impl Unit {
     }
 }
 
-/// Check of one quantity: the value that the calculator states, and the value that packets measure.
+/// Check of one quantity: the value that the calculator states, and the value that the replay
+/// measures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// Name of the checked quantity, such as "drain time 0".

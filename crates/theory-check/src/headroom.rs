@@ -17,8 +17,8 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Number of largest packets that the pool stores before the next packet uses headroom and
-/// pauses the sender.
+/// Number of packets of the largest size that the pool stores before the next packet. The next
+/// packet uses headroom and pauses the sender.
 const BEFORE: u64 = 3;
 /// Number of packets on the cable above which a replay would take too long.
 const PACKETS_MAX: u64 = 30_000;

@@ -195,7 +195,7 @@ fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(bench.held(PORT))
 }
 
-/// Checks the slowest burst that TDT recognises, by bisection of the burst's rate.
+/// Checks the slowest burst that TDT recognises; the replay bisects the rate of the burst.
 fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (k, nec, oc1) = (asked.params.ratio("burst_ratio"), asked.stated("NEC"), asked.stated("OC1"));
     if nec < 10.0 || oc1 < 10.0 {

@@ -14,7 +14,7 @@ pub struct Case {
     pub scenario: &'static str,
     /// Registry name of the case's policy.
     pub policy: &'static str,
-    /// Changed keys of the scenario file and their values, as for `--set`.
+    /// Changed keys of the scenario file and their new values, as for `--set`.
     pub changes: &'static [(&'static str, &'static str)],
     /// Key of the ns-3 reference's run that is compared with the scenario.
     pub key: RunKey,
@@ -23,7 +23,7 @@ pub struct Case {
 /// A pair of names: a policy in bufferlab and in the ns-3 reference, or a traffic pattern and its
 /// request size.
 type Pair = (&'static str, &'static str);
-/// Changed keys of a scenario and their values, as for `--set`.
+/// Changed keys of a scenario and their new values, as for `--set`.
 type Changes = &'static [(&'static str, &'static str)];
 
 const DT: Pair = ("dt", "DT");
@@ -192,7 +192,7 @@ impl Case {
         Some((seconds.parse::<f64>().ok()? * 1e9) as u64)
     }
 
-    /// Whether the case is from Reverie's evaluation. All other cases are from ABM's evaluation.
+    /// Whether the case is from Reverie's evaluation. Every other case is from ABM's evaluation.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.key.variant == LOSSLESS

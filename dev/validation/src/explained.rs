@@ -23,7 +23,7 @@ const SECOND_TIMEOUTS: &str = "Second timeouts";
 /// Cause: a few flows share an uplink for a short time, so their completion times differ.
 const MEET: &str = "Flows that meet";
 
-/// Cause: drops happen only at a few moments of the run.
+/// Cause: packets are dropped only at a few moments of the run.
 const FULL: &str = "A full buffer under load";
 
 /// Cause: spines send only a few of a thousand pause frames; the number changes with the seed.
@@ -32,7 +32,7 @@ const SPINES: &str = "Pauses by spines";
 /// Cause: the five slowest of 384 or 512 flows belong to one or two incasts.
 const ONE_INCAST: &str = "One incast decides";
 
-/// Cause: of some sixty flows, about half are fast, and about half are paused.
+/// Cause: about half of some sixty flows are fast, and the other flows are paused.
 const SHORT_RDMA: &str = "Short messages among pauses";
 
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {

@@ -1,4 +1,4 @@
-//! Metrics of Reverie's evaluation: pauses, and slowdowns of RDMA and TCP by class.
+//! Metrics of Reverie's evaluation: pause frames, and slowdowns of RDMA and TCP flows by class.
 
 use crate::ValidationError;
 use crate::measure::{Flow, Outcome, mean, percentile, slowdowns};

@@ -100,7 +100,7 @@ pub struct Outcome {
     pub occupancy: Vec<(u64, f64)>,
     /// Samples of leaf 0's occupancy by priority and time (ns); no samples while queues are empty.
     pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,
-    /// Number of packets sent on links; a packet counts once per link.
+    /// Number of packets sent on links; a packet counts once per link that it crosses.
     pub transmissions: u64,
 }
 

@@ -200,7 +200,8 @@ fn section(info: &CalculatorInfo) -> String {
             value => format!("`{}`", format_parameter(value)),
         };
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
-        // The text after "such as" is an example that repeats the default value.
+        // In the description of a value, the text after "such as" is an example that repeats the
+        // default.
         let values = values.split(" such as ").next().unwrap_or_default();
         let values = values.trim_start_matches("a ").replace(" of at least ", " ≥ ");
         let option = info.option(param.name);

@@ -143,7 +143,7 @@ fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
     json["outcomes"].as_array().into_iter().flatten().filter_map(outcome).collect()
 }
 
-/// Returns a regular expression that matches only the text `text`.
+/// Returns a regular expression that matches exactly the string `text`.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {

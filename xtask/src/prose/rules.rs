@@ -145,7 +145,7 @@ const COLUMNS_MAX: usize = 100;
 /// Maximum number of words that a sentence may have.
 const WORDS_MAX: usize = 25;
 
-/// Lines of a passage that violate a language rule, with the names of the rules.
+/// Returns the lines of a passage that violate a language rule, with the names of the rules.
 pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     let of_rule = |rule: &Rule| {
         let name = rule.name;

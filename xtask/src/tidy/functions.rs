@@ -2,7 +2,7 @@
 //!
 //! A reader can judge a function that fits on one page without scrolling.
 //! The list of exceptions contains exactly the longer functions, and should only shrink. A function
-//! that has become shorter must leave the list, and a function joins the list only with a reason.
+//! that is not too long must leave the list. A function joins the list only with a reason.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;

@@ -1,4 +1,4 @@
-//! Finds code that parses texts which the program writes for people.
+//! Finds code that parses texts that the program writes for people.
 //!
 //! The words of an id, a label or a message for people may change.
 //! Code that needs the meaning of such a text uses a field or a type. Outside tests, this check

@@ -1,4 +1,4 @@
-//! Tests that Wireshark's programs and the library can read a capture.
+//! Tests that Wireshark's programs and the pcapng library can read a capture.
 
 use bufferlab_pcapng::{Capture, Direction, Frame, Interface, Remark, Totals};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;

@@ -225,7 +225,7 @@ fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant>
             return None;
         }
     };
-    // Keep a plain name as written, because expressions may use an alias.
+    // A plain policy name is kept as the file has it, because expressions may use an alias.
     let name = if variant.is_plain() { written } else { variant.label() };
     Some(Variant { name, set: variant.settings(origin, source), scenario: None, artifact: Vec::new() })
 }

@@ -102,7 +102,7 @@ fn shown(claim: &Claim, verdict: Verdict) -> String {
     format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
 }
 
-/// Formats a text in one line for a table cell, without bars.
+/// Formats a text in one line for a table cell, without vertical bars.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

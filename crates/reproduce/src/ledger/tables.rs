@@ -8,7 +8,7 @@ use std::path::Path;
 const COSTS: &str = include_str!("../../../../claims/costs.csv");
 const ESTIMATES: &str = include_str!("../../../../claims/cost-estimates.csv");
 
-/// Cost of an experiment's runs when their verdicts were recorded.
+/// Cost of an experiment's runs at the time when their verdicts were recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// Name of the experiment, such as `abm/fig6`.
@@ -104,7 +104,8 @@ impl Claim {
         }
     }
 
-    /// The statement in one line: the compared schemes, the metric and the paper's result.
+    /// Describes the statement in one line: the compared schemes, the metric and the paper's
+    /// result.
     #[must_use]
     pub fn statement(&self) -> String {
         let mut text = self.scheme_and_baseline.clone();

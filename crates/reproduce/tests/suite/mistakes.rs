@@ -23,7 +23,7 @@ fn cases(text: &str) -> Vec<(&str, &str)> {
     cases.map(|case| case.split_once('\n').expect("a name stands alone on its line")).collect()
 }
 
-/// Checks that the reader rejects every case, with a place and a hint for every problem.
+/// Checks that the reader rejects every case, with a file position and a hint for every problem.
 fn check(file: &str) -> String {
     let text = fs::read_to_string(format!("tests/mistakes/{file}.cases")).expect("readable");
     let mut shown = String::new();

@@ -1,4 +1,4 @@
-//! Single statements of papers as targets of the command `reproduce`.
+//! Tests of single statements as targets of the command `reproduce`.
 
 use bufferlab_core::Profile;
 use bufferlab_reproduce::{

@@ -230,7 +230,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     assert!(kept.contains("2026-01-02"), "{kept}");
     let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
     assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
-    // A second command runs no simulation: it shows and keeps known verdicts with their dates.
+    // A second command runs no simulation: it shows known verdicts and keeps their dates.
     let again = conclude(
         &registry,
         &[],

@@ -145,8 +145,8 @@ impl Layout {
     }
 
     /// Returns twice the time in which a burst grows by [`FEW`] packets.
-    /// With a window of this length, EDT detects the burst, but no growth while queues settle
-    /// slowly.
+    /// With a window of this length, EDT detects the burst. EDT detects no growth while queues
+    /// settle slowly.
     fn window(&self, packet: u32) -> Time {
         let growth = self.rate.0.saturating_sub(self.port_rate.0).max(1);
         BitRate(growth).serialization(2 * FEW * u64::from(packet))

@@ -1,4 +1,4 @@
-//! Replays of every calculator, with its examples and with random parameters.
+//! Tests with replays of every calculator, with its examples and with random parameters.
 
 use bufferlab_params::ParamValue;
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo};
