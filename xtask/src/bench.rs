@@ -1,8 +1,9 @@
-//! Runs a repeatable benchmark: a fixed set of runs, whose results are a page and a data file.
+//! Runs a repeatable benchmark: a fixed set of simulation runs. The results are a page and a data
+//! file.
 //!
-//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine.
-//! The run appends lines to the data (`xtask/bench.csv`), so earlier measurements stay.
-//! Times depend on the machine and its load: compare only lines of one command.
+//! Each call of the benchmark rewrites the page (`docs/evidence/benchmark.md`), which names the
+//! machine. The benchmark appends lines to the data file (`xtask/bench.csv`), so earlier
+//! measurements stay. Times depend on the machine and its load: compare only lines of one command.
 
 use crate::program::{self, Build};
 use crate::{output, read, root};
@@ -15,7 +16,7 @@ use std::process::Command;
 const PAGE: &str = "docs/evidence/benchmark.md";
 const DATA: &str = "xtask/bench.csv";
 
-/// A run of the benchmark: its purpose, its scenario and the changed keys.
+/// An entry of the benchmark: its purpose, its scenario and the changed scenario keys.
 type Entry = (&'static str, &'static str, &'static [&'static str]);
 
 const SET: &[Entry] = &[
@@ -48,30 +49,31 @@ const SET: &[Entry] = &[
     ),
 ];
 
-/// The needed fields of the output of `bench --json`.
+/// The fields of the output of `bench --json` that this module reads.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Measured {
     hosts: u64,
     pub(crate) packet_hops: u64,
-    /// Time of every repetition of the run (s), the fastest first.
+    /// Duration of every repetition of the benchmark's run (s), the shortest duration first.
     seconds: Vec<f64>,
-    /// Packet-hops per second in the median repetition of the benchmark.
+    /// Rate of the median repetition of the benchmark (packet-hops per second).
     packet_hops_per_second: f64,
     /// Median time for building the simulated network (s).
     built_seconds: f64,
-    /// Peak memory of the process (MB); `None` if the system does not report it.
+    /// Peak memory of the process (MB); `None` if the operating system does not report it.
     peak_resident_mb: Option<u64>,
 }
 
 impl Measured {
-    /// Millions of packet-hops per second: the median and the fastest repetition.
+    /// Returns the median and the largest rate of the repetitions (millions of packet-hops per
+    /// second).
     fn rates(&self) -> [f64; 2] {
         let fastest = self.seconds.first().map_or(f64::NAN, |seconds| self.packet_hops as f64 / seconds);
         [self.packet_hops_per_second / 1e6, fastest / 1e6]
     }
 }
 
-/// Runs each entry of the benchmark `runs` times, writes the page and appends to the data.
+/// Runs each entry of the benchmark `runs` times, writes the page and appends to the data file.
 ///
 /// # Errors
 /// If a benchmark run fails, or its output cannot be parsed.
@@ -118,7 +120,7 @@ fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> Stri
     )
 }
 
-/// Name of the machine's processor and its number of cores.
+/// Returns the name of the machine's processor and its number of cores.
 fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -1,6 +1,6 @@
-//! The checks that a change must pass.
+//! Steps of CI: the checks that a change of the repository must pass.
 //!
-//! `.ci/run` and a developer call the same steps, so a failure in CI can be repeated locally.
+//! `.ci/run` and a developer call the same CI steps, so a failure in CI can be repeated locally.
 //! `tidy` and `generate --check` are not separate steps of CI: they run as tests.
 
 use crate::instructions;
@@ -18,11 +18,11 @@ use std::time::Instant;
 /// A step of continuous integration (CI).
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Name of the step on the command line.
+    /// Name of the CI step on the command line.
     pub name: &'static str,
     run: fn() -> Result<Outcome, String>,
     /// Whether `ci` may run the step at the same time as another step. Such a step mostly uses one
-    /// core, and does not depend on the speed of the machine.
+    /// processor core, and does not depend on the speed of the machine.
     beside: bool,
 }
 
@@ -34,7 +34,7 @@ const fn beside(name: &'static str, run: fn() -> Result<Outcome, String>) -> Ste
     Step { name, run, beside: true }
 }
 
-/// All steps of CI: quick steps are first, and steps that run two at a time are last.
+/// All steps of CI. Quick steps are first; steps that may run two at a time are last.
 pub const STEPS: &[Step] = &[
     alone("fmt", || passed(spawn(&mut cargo(&["fmt", "--all", "--check"])))),
     alone("deny", deny),
@@ -43,7 +43,7 @@ pub const STEPS: &[Step] = &[
     alone("dctcp", dctcp),
     alone("fuzz", || passed(fuzz_step())),
     alone("doc", || passed(doc())),
-    // The step that takes longest starts first.
+    // Of the steps that may run two at a time, the slowest step starts first.
     beside("walks", || passed(walks())),
     beside("python", || passed(python::check(Build::Dev))),
     beside("site", || passed(site::build())),
@@ -55,15 +55,15 @@ pub const STEPS: &[Step] = &[
 /// Number of CI steps that run at the same time. More steps would need more than two cores.
 const LANES: usize = 2;
 
-/// Outcome of a step that is never skipped as a whole.
+/// Converts the result of a step that is never skipped as a whole to an outcome.
 fn passed(result: Result<(), String>) -> Result<Outcome, String> {
     result.map(|()| Outcome::Passed)
 }
 
-/// Scenario of the smoke run: the first scenario in the documentation.
+/// Scenario of the step `smoke`: the first scenario in the documentation.
 const SMOKE: &str = "scenarios/star-incast.toml";
 
-/// Searches of the step `fuzz` with fixed cases, so that every machine repeats them.
+/// Searches of the step `fuzz` with fixed cases, so that every machine repeats these searches.
 const FUZZ_FIXED: &[&[&str]] = &[
     &["--seed", "1", "--cases", "700", "--budget", "25s"],
     &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
@@ -82,18 +82,18 @@ pub fn step(name: &str) -> Option<&'static Step> {
 }
 
 /// Runs every step of CI, even after a failed step, so that one run shows every failure. At the
-/// end, lists the steps and all skipped parts.
+/// end, lists the steps and all parts that the steps skipped.
 ///
 /// # Errors
-/// Names the first failed step and the command that repeats it.
+/// If a step fails; the error names the first failed step and the command that repeats this step.
 pub fn all() -> Result<(), String> {
     run_steps(STEPS)
 }
 
-/// Runs one step of CI; prints its duration and the parts that it skipped.
+/// Runs one step of CI; prints the step's duration and the parts that the step skipped.
 ///
 /// # Errors
-/// Returns the errors of [`all`].
+/// The errors of [`all`].
 pub fn run(step: &Step) -> Result<(), String> {
     run_steps(std::slice::from_ref(step))
 }
@@ -109,7 +109,7 @@ fn run_steps(steps: &[Step]) -> Result<(), String> {
         .map_or(Ok(()), |(name, why)| Err(format!("{why}\nhint: repeat this step with `cargo xtask {name}`")))
 }
 
-/// Runs steps in their order, `lanes` at a time.
+/// Runs steps of CI in their order, `lanes` steps at a time.
 fn run_in_lanes(steps: &[&Step], lanes: usize) -> Vec<Done> {
     let next = AtomicUsize::new(0);
     let lane = || {
@@ -136,12 +136,12 @@ fn run_step(step: &Step) -> Done {
     done
 }
 
-/// A completed step of CI.
+/// A completed step of CI, with its duration and outcome.
 struct Done {
     name: &'static str,
     seconds: f64,
     outcome: Result<Outcome, String>,
-    /// Parts of the step that were skipped, with reasons.
+    /// Parts of the CI step that were skipped, with reasons.
     left_out: Vec<String>,
 }
 
@@ -158,7 +158,7 @@ impl Done {
     }
 }
 
-/// Lists all steps of CI, then all skipped parts.
+/// Lists all steps of CI, then all parts that the steps skipped.
 fn summary(done: &[Done]) -> String {
     let mut text = String::from("\n== steps\n");
     for one in done {
@@ -196,15 +196,15 @@ fn clippy() -> Result<(), String> {
 const WALKS: &str = "newcomer::the_walk_throughs_work";
 
 /// Runs all tests except two that are separate steps of CI. The test of DCTCP needs a quiet
-/// machine, and the walk-throughs wait for one compiler after the other. After the failure of one
-/// crate, the tests of the next crates still run.
+/// machine. The walk-throughs call the compiler repeatedly. If the tests of one crate fail, the
+/// tests of the next crates still run.
 fn test() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::", "--skip", WALKS]))
 }
 
-/// Follows the walk-throughs in a copy of the repository. The command builds as `test` does, and
-/// nothing twice.
+/// Follows the walk-throughs in a copy of the repository. The command builds with the options of
+/// the step `test`, so that no crate is built twice.
 fn walks() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked", "--test", "suite"]);
     skips::listen(command.args(features()).args(["--", "--exact", WALKS]))
@@ -212,7 +212,7 @@ fn walks() -> Result<(), String> {
 
 /// Runs the test of the testbed's DCTCP alone, because other tests would delay the switch. The test
 /// reports missing rights and kernels without BPF. The step is skipped if this machine cannot build
-/// the feature `dctcp`; the other steps then build without this feature.
+/// the feature `dctcp`; the other CI steps then build without `dctcp`.
 fn dctcp() -> Result<Outcome, String> {
     let missing = dctcp_lacks();
     if !missing.is_empty() {
@@ -222,26 +222,27 @@ fn dctcp() -> Result<Outcome, String> {
         ));
         return Ok(Outcome::Skipped);
     }
-    // Most users build the program without the feature `dctcp`, so check this build, too.
+    // Most users build the program without the feature `dctcp`, so clippy also checks this build.
     spawn(&mut cargo(&["clippy", "--package", "bufferlab-cli", "--locked", "--", "-D", "warnings"]))?;
     let of = ["--package", "bufferlab-cli", "--features", "dctcp", "--locked"];
     passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))
 }
 
-/// Builds the documentation of the crates with private items, because developers read these items,
-/// too.
+/// Builds the documentation of all crates, including private items, because developers read the
+/// documentation of private items.
 fn doc() -> Result<(), String> {
     let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"];
     spawn(cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Uses the program as a user would: prints help, runs twice with all checks, compares the results.
+/// Uses the program as a user would: prints help, runs a scenario twice with all checks, and
+/// compares the results.
 ///
 /// The CI steps of a change use the program that the tests have built.
 /// The release build alone would take as long as all tests.
 ///
 /// # Errors
-/// Describes the program's wrong answer.
+/// If the program fails or gives a wrong answer; the error describes the answer.
 pub fn smoke(build: Build) -> Result<(), String> {
     let folder = root().join("target/smoke");
     if folder.exists() {
@@ -275,17 +276,17 @@ pub fn smoke(build: Build) -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-/// Searches for failures with the fixed seeds and with a fresh seed.
+/// Runs the fuzzing searches with the fixed seeds and with a fresh seed.
 fn fuzz_step() -> Result<(), String> {
     program(Build::Dev)?;
     FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
 }
 
-/// Searches for failures in a build of this profile: "dev", which the tests have built,
-/// or "search", which is much faster.
+/// Runs a fuzzing search in a build of the profile `profile`: "dev", which the tests have built, or
+/// "search", which is much faster.
 ///
 /// # Errors
-/// If a case of the search fails.
+/// If a case of the fuzzing search fails.
 pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     let run = ["run", "--quiet", "--locked", "--package", "bufferlab-fuzz", "--profile", profile, "--"];
     spawn(cargo(&run).args(options))
@@ -295,7 +296,7 @@ pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
 /// the build profile for searches.
 ///
 /// # Errors
-/// If a search finds a failure.
+/// If a fuzzing search finds a failure.
 pub fn soak(options: &[&str]) -> Result<(), String> {
     let build = [
         "build",

@@ -1,6 +1,6 @@
-//! Rules for commit messages: a subject with the change, a body with the reasons.
+//! Rules for commit messages: the subject states the change, the body gives the reasons.
 //!
-//! The rules apply to every commit after `SINCE`.
+//! The rules apply to every commit after the commit `SINCE`.
 //! `.githooks/commit-msg` checks a message before the commit is created.
 
 use crate::{output, read, root};
@@ -10,10 +10,10 @@ use std::process::Command;
 const SINCE: &str = "57e2587";
 /// Maximum number of characters in the subject of a commit.
 const SUBJECT_MAX: usize = 72;
-/// Maximum number of changed files of a commit without a body.
+/// Maximum number of files that a commit without a body may change.
 const FILES_WITHOUT_BODY: usize = 3;
 
-/// Verbs with which a subject may begin, after an optional scope ("report: ").
+/// Verbs with which a commit's subject may begin, after an optional scope ("report: ").
 const VERBS: &[&str] = &[
     "accept",
     "adapt",
@@ -237,7 +237,7 @@ const VERBS: &[&str] = &[
     "write",
 ];
 
-/// Problems of a commit message. `files` is the number of files that the commit changes.
+/// Finds the problems of a commit message. `files` is the number of files that the commit changes.
 fn problems(message: &str, files: usize) -> Vec<String> {
     let mut lines = message.lines().filter(|line| !line.starts_with('#'));
     let subject = lines.next().unwrap_or_default();
@@ -270,8 +270,8 @@ fn problems(message: &str, files: usize) -> Vec<String> {
     problems
 }
 
-/// Checks the commits since the rules were introduced.
-/// In a shallow clone without that history, no commit is checked.
+/// Checks the commits since the rules for commit messages were introduced. In a shallow clone
+/// without these commits, no commit is checked.
 ///
 /// # Errors
 /// If git fails.
@@ -295,7 +295,7 @@ pub fn check() -> Result<Vec<String>, String> {
 /// Checks the commit message in `file` before the commit is created.
 ///
 /// # Errors
-/// Lists the problems of the message.
+/// If the file cannot be read, or the message breaks a rule; the error lists the problems.
 pub fn check_message(file: &str) -> Result<(), String> {
     let message = read(file)?;
     let mut git = Command::new("git");

@@ -1,15 +1,16 @@
-//! Profile-guided builds: the program and the wheel, compiled with the profile of a training run.
+//! Profile-guided builds: the program and the Python wheel, compiled with the profile of training
+//! runs.
 //!
 //! The training covers typical runs, not only runs of benchmarks: several policies and transports,
-//! losses, marks, flow control, queries. Code that the training does not cover is compiled for
-//! size, so unusual scenarios can become slower.
+//! losses, ECN marks, flow control, and queries. Code that the training does not cover is compiled
+//! for small size, so unusual scenarios can become slower.
 
 use crate::{cargo, output, root, run as spawn, target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Training runs of the instrumented program: a scenario of `scenarios/` and changed keys.
+/// Training runs of the instrumented program: a scenario file and its changed keys.
 const TRAINING: &[(&str, &[&str])] = &[
     ("permutation", &["duration=\"1 ms\"", "drain=\"2 ms\""]),
     ("abm-reduced", &["duration=\"15 ms\""]),
@@ -28,8 +29,8 @@ const TRAINING: &[(&str, &[&str])] = &[
     ("tdt-fig8", &[]),
 ];
 
-/// Builds the program, or with `wheel` the Python package, with the profile of a training run. The
-/// build is for the kind of machine that runs this task. Prints the path of the build.
+/// Builds the program, or with `wheel` the Python package, with the profile of the training runs.
+/// The build is for the kind of machine that runs this task. Prints the path of the built file.
 ///
 /// # Errors
 /// If a tool is missing, or a build or a training run fails.
@@ -65,7 +66,7 @@ pub fn build(wheel: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Command that builds the program bufferlab with these compiler flags.
+/// Returns the command that builds the program bufferlab with the compiler flags `flags`.
 fn program(profile: &str, target: &Path, flags: &str) -> Command {
     let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target);
@@ -82,7 +83,7 @@ fn train(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Path of the tool that merges profiles, from the compiler's components or the system.
+/// Returns the path of the tool that merges profiles, from the compiler's components or the system.
 /// The tool and the compiler must have the same version of LLVM.
 fn profile_tool() -> Result<PathBuf, String> {
     let version = text(Command::new("rustc").arg("-vV"))?;

@@ -1,7 +1,7 @@
-//! Generates the files that are derived from the registries and records, and checks that these
-//! files are up to date.
+//! Generates the files that are derived from the registries and records, and checks that the files
+//! are up to date.
 //!
-//! This module creates whole files, and blocks inside written pages, from the registries.
+//! This module creates whole files, and blocks inside hand-written pages, from the registries.
 //! Texts that only tests of other crates can compute are in `parts`.
 
 mod calculators;
@@ -15,7 +15,7 @@ use bufferlab_pages::{with_block, wrapped};
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
 
-/// A generated block of a written page: the page, the lines around the block, the block's content.
+/// A generated block of a hand-written page: the page, the marker lines, and the block's content.
 struct Block {
     path: &'static str,
     begin: &'static str,
@@ -51,7 +51,7 @@ const BLOCKS: &[Block] = &[
     },
 ];
 
-/// Fully generated files: path relative to the root of the repository, and content.
+/// Returns the fully generated files: path relative to the root of the repository, and content.
 fn files() -> Vec<(&'static str, String)> {
     let mut files = vec![
         ("docs/reference/scenario.schema.json", schema(bufferlab_scenario::json_schema())),
@@ -81,7 +81,7 @@ pub fn write(parts: Parts<'_>) -> Result<(), String> {
     parts::write(parts)
 }
 
-/// Reports generated files that are stale, and the command that updates these files.
+/// Reports generated files that are stale, and the command that updates the stale files.
 ///
 /// # Errors
 /// If a generated file is stale.
@@ -94,13 +94,13 @@ pub fn check(parts: Parts<'_>) -> Result<(), String> {
     parts::check(parts)
 }
 
-/// Files of `files` whose content on disk is stale.
+/// Returns the entries of `files` whose content on disk is stale.
 #[must_use]
 pub fn stale<'a>(files: &'a [(&'static str, String)]) -> Vec<&'a (&'static str, String)> {
     files.iter().filter(|(path, text)| read(path).as_ref() != Ok(text)).collect()
 }
 
-/// All generated files: path relative to the root of the repository, and content.
+/// Returns all generated files: path relative to the root of the repository, and content.
 /// A page with generated blocks is listed as a whole, with the new blocks.
 ///
 /// # Errors
@@ -121,7 +121,7 @@ pub fn derived() -> Result<Vec<(&'static str, String)>, String> {
     Ok([files(), pages].concat())
 }
 
-/// A table of the shipped scenarios with their descriptions.
+/// Formats a table of the shipped scenarios with their descriptions.
 fn scenario_index() -> Result<String, String> {
     let folder =
         std::fs::read_dir(root().join("scenarios")).map_err(|error| format!("scenarios: {error}"))?;
@@ -138,7 +138,7 @@ fn scenario_index() -> Result<String, String> {
     Ok(text + "\n")
 }
 
-/// The description of a scenario file, beginning with a capital letter.
+/// Returns the description of a scenario file, beginning with a capital letter.
 fn description(scenario: &str) -> Option<String> {
     let line = scenario.lines().find_map(|line| line.strip_prefix("description = \""))?;
     let mut letters = line.strip_suffix('"')?.chars();
@@ -176,7 +176,7 @@ fn policy_index() -> String {
     text
 }
 
-/// The names of the registries as Python types, for completion in editors.
+/// Formats the names of the registries as Python types, for completion in editors.
 fn python_names() -> String {
     let literal = |name: &str, doc: &str, names: &mut dyn Iterator<Item = &'static str>| {
         let lines: String = names.map(|name| format!("    \"{name}\",\n")).collect();
@@ -205,7 +205,7 @@ fn python_names() -> String {
     )
 }
 
-/// The generated page that describes every column of every table.
+/// Formats the generated page that describes every column of every result table.
 fn tables() -> String {
     let mut text = "# Tables\n\n\
         <!-- generated from the records in crates/metrics/src/rows.rs by `cargo xtask generate` -->\n\n\

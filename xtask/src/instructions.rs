@@ -1,9 +1,10 @@
-//! Counts the instructions per packet-hop, and compares the counts with the recorded figures.
+//! Counts the instructions per packet-hop of the simulator, and compares the counts with recorded
+//! counts.
 //!
 //! Instructions do not depend on the machine's load, so a change of a few per cent is visible
 //! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two
-//! simulated durations. The difference of the two runs is free of the cost of starting. The
-//! recorded figures are for one version of the compiler, which the file names.
+//! simulated durations. The difference of the two runs excludes the cost of starting the program.
+//! The recorded counts are for one version of the compiler, which the file names.
 
 use crate::program::{self, Build};
 use crate::skips::{self, Outcome};
@@ -15,16 +16,16 @@ use std::process::{Command, Stdio};
 /// File that has the recorded instruction counts.
 const FILE: &str = "xtask/instructions.toml";
 
-/// File with the history of the recorded figures, one line per scenario.
+/// File with the history of the recorded instruction counts, one line per scenario.
 const HISTORY: &str = "xtask/instructions.csv";
 
-/// Largest accepted relative difference from a recorded figure.
+/// Largest accepted relative difference from a recorded instruction count.
 const TOLERANCE: f64 = 0.02;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
-    /// Output of `rustc --version` at the time of the recording.
+    /// Output of `rustc --version` when the instruction counts were recorded.
     compiler: String,
     scenario: Vec<Measured>,
 }
@@ -34,18 +35,18 @@ struct Recorded {
 struct Measured {
     /// Name of a scenario file in `scenarios/`, without its ending.
     name: String,
-    /// The two simulated durations of the scenario, in ascending order.
+    /// The two simulated durations of the scenario, the shorter duration first.
     durations: [String; 2],
-    /// Further settings of the run, in the syntax of `--set`.
+    /// Further settings of the simulation run, in the syntax of `--set`.
     settings: Vec<String>,
     /// Number of instructions per packet-hop of the release build.
     per_hop: f64,
-    /// Instructions per packet-hop of the tests' build, which has assertions.
+    /// Instructions per packet-hop of the build that the tests use, which has assertions.
     per_hop_in_tests: f64,
 }
 
 impl Recorded {
-    /// Formats the recorded figures as the text of the file `xtask/instructions.toml`.
+    /// Formats the recorded counts as the text of the file `xtask/instructions.toml`.
     fn text(&self) -> String {
         let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/evidence/performance.md).\n\n".to_owned();
         text += &format!("compiler = {:?}\n", self.compiler);
@@ -57,7 +58,8 @@ impl Recorded {
         text
     }
 
-    /// Lines for the history: date and name of the commit, compiler, scenario, figure.
+    /// Returns lines for the history: date and hash of the commit, compiler, scenario, instruction
+    /// count.
     fn history(&self, compiler: &str) -> Result<String, String> {
         let commit = output(Command::new("git").args(["log", "-1", "--format=%cs,%h"]).current_dir(root()))?;
         let commit = String::from_utf8_lossy(&commit).trim().to_owned();
@@ -67,11 +69,11 @@ impl Recorded {
     }
 }
 
-/// Counts instructions, and compares the counts with the recorded figures.
-/// With `record`, writes the recorded figures instead, and adds a line per scenario to the history.
+/// Counts instructions, and compares them with the recorded counts. With `record`, writes the new
+/// counts instead, and adds a line per scenario to the history.
 ///
 /// # Errors
-/// If Valgrind is missing, a run fails, or a figure of the same compiler differs by more than 2 %.
+/// If Valgrind is missing, a run fails, or a count of the same compiler differs by more than 2 %.
 pub fn check(record: bool) -> Result<(), String> {
     if !has_valgrind() {
         return Err(
@@ -94,11 +96,11 @@ pub fn check(record: bool) -> Result<(), String> {
     judged(&different, &recorded, &compiler)
 }
 
-/// Compares the instructions of the development build with the recorded figures.
-/// Without Valgrind this step is skipped.
+/// Compares the instructions of the development build with the recorded counts. Without Valgrind
+/// the CI step is skipped.
 ///
 /// # Errors
-/// Returns the errors of [`check`].
+/// The errors of [`check`].
 pub fn gate() -> Result<Outcome, String> {
     if !has_valgrind() {
         skips::note("no instructions were counted without valgrind (on Debian: apt-get install valgrind)");
@@ -139,8 +141,8 @@ fn program(build: Build) -> Result<PathBuf, String> {
     Ok(folder.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Counts the instructions of all scenarios with the program of a build,
-/// and replaces the recorded figures. Returns the names of the scenarios whose figures differ.
+/// Counts the instructions of all scenarios with one build of the program, and replaces the
+/// recorded counts. Returns the names of the scenarios whose counts differ.
 fn counted(recorded: &mut Recorded, build: Build) -> Result<Vec<String>, String> {
     let program = program(build)?;
     let mut different = Vec::new();
@@ -180,7 +182,7 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
     ))
 }
 
-/// Whether an instruction count differs too much from the recorded figure. An improvement is
+/// Whether an instruction count differs too much from the recorded count. An improvement is
 /// reported, too: an unrecorded improvement would hide the next loss of speed.
 fn is_different(found: f64, recorded: f64) -> bool {
     (found / recorded - 1.0).abs() > TOLERANCE
@@ -199,7 +201,7 @@ fn measure(program: &Path, scenario: &Measured) -> Result<f64, String> {
     Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
 }
 
-/// Number of instructions and of packet-hops of one run.
+/// Returns the number of instructions and the number of packet-hops of one run.
 fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u64), String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).arg("bench");

@@ -1,20 +1,20 @@
-//! Tasks of the repository, which `cargo xtask` runs and tests repeat.
+//! Tasks for developers of the repository, which `cargo xtask` runs and tests repeat.
 //!
-//! * [`mod@bench`]: a fixed set of runs, as a page and as data;
-//! * [`ci`]: the checks that a change must pass, as a whole or step by step;
-//! * [`dist`]: the program and the wheel, compiled with the profile of a training run;
-//! * [`generate`]: files derived from the registries, and whether they are up to date;
-//! * [`rtl`]: whether the circuits equal their policies, and their cost;
-//! * [`instructions`]: instructions per packet-hop, compared with the recorded figures;
-//! * [`mutants`]: whether the tests detect wrong code;
-//! * [`python`]: whether the Python package builds, installs and passes its tests;
-//! * [`same_tables`]: whether results equal the results of an older checkout, byte for byte;
-//! * [`site`]: the documentation as a site, with a gallery of figures;
-//! * [`skips`]: the skipped parts of a step;
-//! * [`tidy`]: properties that no compiler checks: links, references, sizes,
+//! * [`mod@bench`]: runs a fixed set of benchmarks, and writes a page and a data file;
+//! * [`ci`]: runs the checks that a change must pass, all together or step by step;
+//! * [`dist`]: builds the program and the Python wheel with the profile of training runs;
+//! * [`generate`]: writes files derived from the registries, or checks that they are up to date;
+//! * [`rtl`]: checks that the circuits equal their policies, and measures their cost;
+//! * [`instructions`]: compares the instructions per packet-hop with recorded counts;
+//! * [`mutants`]: checks that the tests detect wrong code;
+//! * [`python`]: checks that the Python package builds, installs and passes its tests;
+//! * [`same_tables`]: checks that results equal the results of an older checkout, byte for byte;
+//! * [`site`]: builds the documentation as a website, with a gallery of figures;
+//! * [`skips`]: collects the skipped parts of a CI step;
+//! * [`tidy`]: checks properties that no compiler checks: links, references, sizes,
 //!   long functions, words, dependencies between crates.
 //!
-//! Errors are sentences for people at the terminal; no code reads them.
+//! Errors of the tasks are sentences for people at the terminal; no code reads these sentences.
 
 pub mod bench;
 pub mod ci;
@@ -35,7 +35,7 @@ pub mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Path of the root of the repository.
+/// Returns the path of the repository's root folder.
 ///
 /// # Panics
 /// If this crate is not in a folder of the repository.
@@ -65,7 +65,7 @@ pub fn run(command: &mut Command) -> Result<(), String> {
 /// Runs `command` and returns its standard output.
 ///
 /// # Errors
-/// If the command cannot be started or fails; its standard error goes to the terminal.
+/// If the command cannot be started or fails; the command's standard error goes to the terminal.
 pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let result = command.stderr(Stdio::inherit()).output();
     let result = result.map_err(|error| format!("{command:?} cannot start: {error}"))?;
@@ -76,7 +76,7 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Cargo's metadata of the workspace: packages, their dependencies and their folders.
+/// Returns Cargo's metadata of the workspace: packages, their dependencies and their folders.
 ///
 /// # Errors
 /// If cargo fails.
@@ -85,7 +85,7 @@ pub fn metadata() -> Result<serde_json::Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// Path of the target folder that Cargo reports.
+/// Returns the path of the target folder that Cargo reports.
 ///
 /// # Errors
 /// If cargo does not report the target folder.
@@ -94,7 +94,7 @@ pub fn target() -> Result<PathBuf, String> {
     target.ok_or_else(|| "cargo metadata names no target directory".to_owned())
 }
 
-/// Reads a text file by its path relative to the root.
+/// Reads a text file by its path relative to the repository's root.
 ///
 /// # Errors
 /// If the file cannot be read.

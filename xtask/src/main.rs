@@ -44,7 +44,7 @@ cargo xtask prose [PART]         list violations of the language rules; --record
 cargo xtask tidy                 check links, references, sizes, long functions, words, pages, vectors and dependencies between crates
 ";
 
-/// Runs the engine's headroom test with many networks, in the profile of searches.
+/// Runs the engine's headroom test with many networks, in the build profile `search`.
 fn headroom_search(networks: &str, seed: &str) -> Result<(), String> {
     let test = [
         "test",

@@ -1,8 +1,8 @@
-//! Mutation testing of the pure crates: checks whether the tests detect wrong code.
+//! Mutation testing of the pure crates: checks that the tests detect wrong code.
 //!
 //! [cargo-mutants](https://mutants.rs) generates the mutants, each one small change of the source,
 //! and runs tests on a copy of the repository.
-//! This module selects the mutants and the packages whose tests must detect them.
+//! This module selects the mutants, and the packages whose tests must detect these mutants.
 //! The module compares the survivors with `testdata/mutants.toml`, the list of mutants
 //! without observable effect. Results are stored in `target/mutants/outcomes.tsv`.
 
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use tool::Tests;
 
 /// A pure crate and the packages whose tests must detect its mutants.
-/// Quick packages come first, then the packages whose tests run only on surviving mutants.
+/// Quick packages are first. The tests of the other packages run only on surviving mutants.
 struct Subject {
     package: &'static str,
     tests: &'static [&'static str],
@@ -53,17 +53,17 @@ const BATCH: usize = 10;
 /// Options of a run of mutation tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Number of mutants, which `seed` selects; `None` means all mutants.
+    /// Number of mutants in the sample, which `seed` selects; `None` means all mutants.
     pub sample: Option<usize>,
     /// Seed that selects the sample of mutants.
     pub seed: u64,
-    /// Packages to mutate; empty means all pure crates except the theory crate.
+    /// Packages to mutate; an empty list means all pure crates except the theory crate.
     pub packages: Vec<String>,
-    /// Whether to keep the outcomes of earlier runs and run only the missing mutants.
+    /// Whether to keep the outcomes of earlier runs, and to run only the missing mutants.
     pub resume: bool,
     /// Whether to print the selected mutants without running them.
     pub list: bool,
-    /// Timeout of one test run (s).
+    /// Timeout for running the quick tests on one mutant (s).
     pub timeout: u64,
 }
 
@@ -90,7 +90,7 @@ impl Options {
     /// Parses the arguments of `cargo xtask mutants`.
     ///
     /// # Errors
-    /// Names the unknown argument.
+    /// If an argument is unknown; the error names the argument.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let mut options = Self::default();
         let mut words = words.iter().copied();
@@ -131,9 +131,9 @@ impl Options {
 /// Outcome of running the tests on a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// At least one test failed on the mutant.
+    /// At least one test failed on the mutant, so the tests detect it.
     Killed,
-    /// No test failed before the timeout: the mutant never ends, or the machine is slow.
+    /// No test failed before the timeout: the mutant runs forever, or the machine is slow.
     Hung,
     Survived,
     /// The compiler rejects the mutant's code.
@@ -153,13 +153,14 @@ impl Outcome {
     }
 }
 
-/// Outcomes of tests on mutants, by [`Mutant::key`].
+/// Outcomes of tests on mutants, by the mutant's key ([`Mutant::key`]).
 type Outcomes = BTreeMap<String, Outcome>;
 
 /// Runs the tests on mutants and reports the surviving mutants.
 ///
 /// # Errors
-/// If cargo-mutants fails, a listed equivalent does not exist, or an unlisted mutant survives.
+/// If cargo-mutants fails, a listed equivalent mutant does not exist, or an unlisted mutant
+/// survives.
 pub fn run(options: &Options) -> Result<(), String> {
     let tool = tool::Tool::find_or_install()?;
     let subjects: Vec<_> = SUBJECTS.iter().filter(|subject| options.takes(subject)).collect();
@@ -201,7 +202,8 @@ pub fn run(options: &Options) -> Result<(), String> {
                 let packages = subject.wider;
                 let wider = Tests { packages, thorough: true, baseline: false, timeout: 10 * timeout };
                 let again = tool.test(subject.package, &survivors, wider)?;
-                // A mutant that ends in the quick tests does not hang: the machine was too slow.
+                // A mutant for which the quick tests finish does not run forever: the machine was
+                // too slow.
                 found.extend(again.into_iter().filter(|(_, outcome)| *outcome != Outcome::Hung));
             }
             outcomes.extend(found);
@@ -252,7 +254,7 @@ fn outcomes_file() -> PathBuf {
     folder().join("outcomes.tsv")
 }
 
-/// Reads the stored outcome and key of each mutant; empty before the first run.
+/// Reads the stored outcome of each mutant by key; the map is empty before the first run.
 fn read_outcomes() -> Outcomes {
     let text = std::fs::read_to_string(outcomes_file()).unwrap_or_default();
     let outcome = |line: &str| {

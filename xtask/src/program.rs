@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// Build profile of the program and of Python's extension module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// The profile of the tests: mostly built by `cargo xtask test`, and with assertions.
+    /// Build profile of the tests: with assertions, and mostly built by `cargo xtask test`.
     Dev,
-    /// The build profile of installed packages.
+    /// Build profile of installed packages, without assertions.
     Release,
 }
 
@@ -34,8 +34,8 @@ pub fn program(build: Build) -> Result<PathBuf, String> {
     }
 }
 
-/// The program that is compared with the Python package: in the package's profile, whose libraries
-/// are built already.
+/// Returns the path of the program that is compared with the Python package. The program is built
+/// in the package's profile, so that libraries are not built twice.
 ///
 /// # Errors
 /// If the build fails.
@@ -46,15 +46,15 @@ pub(crate) fn beside_package(build: Build) -> Result<PathBuf, String> {
     }
 }
 
-/// Builds the program bufferlab with a build profile, whose programs are in `folder`.
+/// Builds the program bufferlab with a build profile, whose built programs are in `folder`.
 fn built(profile: &str, folder: &str, features: &[&str]) -> Result<PathBuf, String> {
     let mut command = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     spawn(command.args(features))?;
     Ok(target()?.join(folder).join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Cargo's arguments for the feature `dctcp`, if this machine can build this feature. Every step of
-/// the development build uses these arguments, so that no crate is built twice.
+/// Returns Cargo's arguments for the feature `dctcp`, if this machine can build this feature. Every
+/// step of the development build uses these arguments, so that no crate is built twice.
 pub(crate) fn features() -> &'static [&'static str] {
     if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
 }
@@ -64,8 +64,8 @@ pub(crate) fn dctcp_lacks() -> Vec<&'static str> {
     FOR_DCTCP.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(what, _)| *what).collect()
 }
 
-/// Requirements for building and running the testbed's DCTCP, each with a file that shows its
-/// presence.
+/// Requirements for building and running the testbed's DCTCP, each with a file that exists if the
+/// requirement is met.
 const FOR_DCTCP: [(&str, &str); 3] = [
     ("the headers of libelf (libelf-dev)", "/usr/include/libelf.h"),
     ("the headers of zlib (zlib1g-dev)", "/usr/include/zlib.h"),

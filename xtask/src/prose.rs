@@ -25,7 +25,7 @@ const HEADER: &str = "rule,part,broken\n";
 /// Number of violations of each rule in each part of the repository.
 type Counts = BTreeMap<(String, String), usize>;
 
-/// Places of the violations of each rule in each part of the repository.
+/// Violations of each language rule in each part of the repository, as file and line.
 type Places = BTreeMap<(String, String), Vec<String>>;
 
 /// Compares the repository's violations of language rules with the recorded numbers.
@@ -40,8 +40,8 @@ pub fn check() -> Result<Vec<String>, String> {
 /// Records numbers of violations that are lower than before.
 ///
 /// # Errors
-/// If a rule has more violations than recorded; the error names the places.
-/// Also if a file cannot be read or written.
+/// If a rule has more violations than recorded; the error lists the violations. Also if a file
+/// cannot be read or written.
 pub fn record() -> Result<(), String> {
     let (places, before) = (places()?, recorded()?);
     let is_first = before.is_empty();
@@ -57,7 +57,8 @@ pub fn record() -> Result<(), String> {
     std::fs::write(root().join(FILE), text).map_err(|error| format!("{FILE}: {error}"))
 }
 
-/// Prints the places of all violations in parts that begin with `part`.
+/// Prints all violations of language rules in parts of the repository whose names begin with
+/// `part`.
 ///
 /// # Errors
 /// If the files cannot be listed or read.
@@ -73,7 +74,7 @@ pub fn list(part: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Language rules with more violations than recorded, with the first places.
+/// Describes the language rules with more violations than recorded, with the first violations.
 fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for (key, found) in places {
@@ -93,7 +94,7 @@ fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Language rules with fewer violations than recorded, with the numbers.
+/// Describes the language rules with fewer violations than recorded, with both numbers.
 fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for ((rule, part), &known) in recorded {
@@ -108,7 +109,7 @@ fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Maximum number of violations that one message lists.
+/// Maximum number of violations that one error message lists.
 const SHOWN_MAX: usize = 12;
 
 fn recorded() -> Result<Counts, String> {
@@ -136,7 +137,7 @@ fn places() -> Result<Places, String> {
     Ok(places)
 }
 
-/// All texts of the repository that people have written: comments, docstrings, pages and lists.
+/// Returns all hand-written texts of the repository: comments, docstrings, pages and lists.
 ///
 /// # Errors
 /// If the files cannot be listed.
@@ -147,7 +148,8 @@ fn passages() -> Result<Vec<Passage>, String> {
     Ok(files.flat_map(|file| text::passages(file, &read(file).unwrap_or_default())).collect())
 }
 
-/// Part of the repository to which a file belongs: its crate, its first folder, or the file itself.
+/// Returns the part of the repository that has a file: its crate, its first folder, or the file
+/// itself.
 fn part_of(file: &str) -> String {
     let mut parts = file.split('/');
     match (parts.next(), parts.next(), parts.next()) {

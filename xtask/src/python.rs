@@ -1,6 +1,7 @@
 //! Builds, installs and tests the Python package.
 //!
-//! All packages go into a virtual environment below the target folder, and nowhere else.
+//! All Python packages are installed in a virtual environment below the target folder, and nowhere
+//! else.
 
 use crate::program::{Build, beside_package};
 use crate::{cargo, root, run as spawn, skips, target};
@@ -8,14 +9,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// File with the Python packages for the checks, with exact versions.
+/// File with the Python packages for the checks of the package, with exact versions.
 const REQUIREMENTS: &str = "python/requirements-dev.txt";
 
 /// Builds the Python package, installs it into a virtual environment and checks it: types, stub,
 /// tests, examples.
 ///
 /// # Errors
-/// If Python is missing, or a check fails.
+/// If Python is missing, or a check of the package fails.
 pub fn check(build: Build) -> Result<(), String> {
     let target = target()?;
     let environment = Environment::prepare(&target.join("python"), REQUIREMENTS)?;
@@ -25,14 +26,14 @@ pub fn check(build: Build) -> Result<(), String> {
     // scenario.
     let program = beside_package(build)?;
     environment.run("mypy", &["python/bufferlab", "python/tests"])?;
-    // The stub and the module must declare equal items.
+    // The type stub and the Python module must declare equal items.
     environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;
     // "-rs" prints a line for each skipped test, which `listen` collects.
     let tests = ["--quiet", "-rs", "--doctest-modules", "--pyargs", "bufferlab", "python/tests"];
     skips::listen(environment.python("pytest").args(tests).env("BUFFERLAB_CLI", program))
 }
 
-/// A Python virtual environment for checks.
+/// A Python virtual environment for the checks of packages and circuits.
 pub(crate) struct Environment {
     folder: PathBuf,
     python: PathBuf,
@@ -81,8 +82,8 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that the distribution can be compiled.
-    /// The distribution must contain all included files and a usable lock file.
+    /// Packs the source distribution, and checks that the distribution can be compiled. The
+    /// distribution must contain all files that its sources include and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
         if folder.exists() {
@@ -98,8 +99,8 @@ impl Environment {
         // All files of a source distribution have one constant old date,
         // so cargo would reuse crates of an earlier distribution.
         make_new(&unpacked)?;
-        // Reuses built dependencies. The workspace's crates are compiled,
-        // because their folder is new.
+        // The check reuses built dependencies. The workspace's crates are compiled, because their
+        // folder is new.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
         let checked = spawn(check.arg(target).current_dir(&unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1"));
         forget_builds_of(&unpacked, target)?;
@@ -108,18 +109,19 @@ impl Environment {
         })
     }
 
-    /// The command `python -m module`, run at the root of the repository.
+    /// Returns the command `python -m module`, run at the root of the repository.
     fn python(&self, module: &str) -> Command {
         let mut command = self.interpreter();
         command.args(["-m", module]);
         command
     }
 
-    /// The virtual environment's Python interpreter, started at the root of the repository.
+    /// Returns the command for the virtual environment's Python interpreter, run at the root of the
+    /// repository.
     pub(crate) fn interpreter(&self) -> Command {
         let mut command = Command::new(&self.python);
         command.current_dir(root());
-        // Hide the user's installed packages from Python, and let plots open no window.
+        // Python ignores the user's installed packages, and plots open no window.
         command.env("PYTHONNOUSERSITE", "1").env("MPLBACKEND", "agg").env_remove("PYTHONPATH");
         command
     }
@@ -162,7 +164,7 @@ fn make_new(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Path of the only file with this extension in a folder.
+/// Returns the path of the only file with the extension `extension` in a folder.
 fn the_only(folder: &Path, extension: &str) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files = entries.flatten().map(|entry| entry.path());

@@ -1,7 +1,7 @@
-//! Checks the circuits of `rtl/`, and measures their cost.
+//! Checks the circuits (RTL) of `rtl/`, and measures their cost.
 //!
-//! The steps are in `rtl/flow.py`. This module only provides their requirements:
-//! a virtual environment below the target folder, Verilator and a C++ compiler.
+//! The steps of the checks are in `rtl/flow.py`. This module only provides their requirements: a
+//! virtual environment below the target folder, Verilator and a C++ compiler.
 
 use crate::python::Environment;
 use crate::skips::{self, Outcome};
@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 /// File with the Python packages for the circuits, with exact versions.
 const REQUIREMENTS: &str = "rtl/requirements.txt";
 
-/// Programs that the circuits need, with their Debian packages.
+/// Programs that the checks of circuits need, with their Debian packages.
 const PROGRAMS: [(&str, &str); 3] = [("verilator", "verilator"), ("g++", "g++"), ("make", "make")];
 
-/// Steps of `rtl/flow.py`; the default is `all`.
+/// Names of the steps of `rtl/flow.py`; the default is `all`.
 const STEPS: [&str; 7] = ["lint", "cosim", "prove", "mutants", "cost", "depth", "all"];
 
 /// Steps of `rtl/flow.py` that need only Verilator and the standard library of Python.
@@ -43,11 +43,11 @@ pub fn run(arguments: &[&str]) -> Result<(), String> {
 }
 
 /// Runs the CI step of the circuits: no circuit has warnings, and each circuit equals its policy.
-/// Each circuit is compared in vectors, random operations and a run. Without Verilator the step is
+/// Test vectors, random operations and a simulation run are compared. Without Verilator the step is
 /// skipped, because no other part of the project needs Verilator.
 ///
 /// # Errors
-/// Returns the errors of [`run`].
+/// The errors of [`run`].
 pub fn check() -> Result<Outcome, String> {
     if !has("verilator") {
         skips::note(
@@ -61,13 +61,13 @@ pub fn check() -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-/// Whether a program of this name can be started.
+/// Whether the program with the name `program` can be started.
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     found.is_ok_and(|status| status.success())
 }
 
-/// Arguments of `rtl/flow.py`, beginning with the name of a step.
+/// Returns the arguments of `rtl/flow.py`, beginning with the name of a step.
 fn with_step<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let named = arguments.first().is_some_and(|first| STEPS.contains(first));
     let step = if named { None } else { Some("all") };

@@ -1,9 +1,8 @@
 //! Checks that this checkout and an older checkout give equal result tables, byte for byte.
 //!
-//! Each checkout runs its scenario files with its release binary,
-//! so the scenario format may differ between the checkouts.
-//! The comparison covers only tables, because manifests, times and reports contain versions and
-//! dates.
+//! Each checkout runs its scenario files with its release binary, so the scenario format may differ
+//! between the checkouts. The comparison covers only result tables, because manifests, times and
+//! reports contain versions and dates.
 
 use crate::program::{self, Build};
 use crate::root;
@@ -12,11 +11,11 @@ use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// With `--quick`, the scenario's simulated duration is divided by this number.
-/// The result is at least [`QUICK_DURATION_MIN`].
+/// Divisor of the scenario's simulated duration with `--quick`. The shortened duration is at least
+/// [`QUICK_DURATION_MIN`].
 const QUICK_PART: u64 = 50;
 const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
-/// With `--quick`, the maximum time for unfinished flows after the arrivals.
+/// Maximum simulated time for unfinished flows after the last arrival, with `--quick`.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
 /// Runs scenarios in the checkout `old` and in this checkout, and compares the tables of both
@@ -24,7 +23,8 @@ const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 /// Prints a line per scenario.
 ///
 /// # Errors
-/// If a table differs or only one checkout has it, a run fails, or `old` has no release binary.
+/// If a result table differs or only one checkout has it, a run fails, or `old` has no release
+/// binary.
 pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     let old = old.canonicalize().map_err(|error| format!("{}: {error}", old.display()))?;
     let before = old.join("target/release").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX));
@@ -38,8 +38,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     for name in &names {
         let outs = [folder.path().join("before"), folder.path().join("now")];
         let mut keys = if quick { shortened(name)? } else { Vec::new() };
-        // A scenario with listed flows refuses a duration that would skip a flow, so this scenario
-        // runs in full.
+        // A scenario with listed flows rejects a duration that would skip a flow, so such a
+        // scenario runs with its full duration.
         if quick && play(&before, &old, name, &keys, &outs[0]).is_err() {
             keys.clear();
         }
@@ -66,10 +66,11 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
 }
 
 /// Checks that scenarios give equal tables on one thread and on each of `counts` threads. `only`
-/// lists names of files in `scenarios/`; an empty list means all. Prints a line per scenario.
+/// lists names of files in `scenarios/`; an empty list means all scenarios. Prints a line per
+/// scenario.
 ///
 /// # Errors
-/// If a table differs, or a run fails.
+/// If a result table differs, or a run fails.
 pub fn check_threads(counts: &[usize], only: &[&str], quick: bool) -> Result<(), String> {
     let program = program::program(Build::Release)?;
     let names = names(only)?;
@@ -116,7 +117,7 @@ fn play_on(program: &Path, threads: usize, name: &str, keys: &[String], out: &Pa
     play_with(program, &root(), name, keys, out)
 }
 
-/// Runs a scenario of `checkout` with `keys` changed; the results go to `out`.
+/// Runs a scenario of `checkout` with the scenario keys `keys`; the results go to `out`.
 fn play(program: &Path, checkout: &Path, name: &str, keys: &[String], out: &Path) -> Result<(), String> {
     play_with(program, checkout, name, [keys, &[]], out)
 }
@@ -142,7 +143,7 @@ fn play_with(
     Err(format!("{command:?} failed: {}\n{}", result.status, String::from_utf8_lossy(&result.stderr)))
 }
 
-/// Names of the scenarios to compare, in alphabetical order.
+/// Returns the names of the scenarios to compare, in alphabetical order.
 fn names(only: &[&str]) -> Result<Vec<String>, String> {
     let folder = root().join("scenarios");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -159,7 +160,7 @@ fn names(only: &[&str]) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Settings that shorten a run of a scenario for `--quick`.
+/// Returns the scenario keys that shorten a run of a scenario for `--quick`.
 fn shortened(name: &str) -> Result<Vec<String>, String> {
     let path = root().join(format!("scenarios/{name}.toml"));
     let loaded = bufferlab_scenario::load(&path, &[]).map_err(|error| format!("{name}: {error}"))?;
@@ -171,7 +172,8 @@ fn shortened(name: &str) -> Result<Vec<String>, String> {
     Ok(vec![key("duration", duration), key("drain", drain)])
 }
 
-/// Number of tables, and names of the tables that differ or that only one folder has.
+/// Returns the number of tables, and the names of the tables that differ or that only one folder
+/// has.
 fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String> {
     let mut tables = [tables(before)?, tables(now)?].concat();
     tables.sort_unstable();
@@ -185,7 +187,7 @@ fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String
     Ok((tables.len(), found))
 }
 
-/// Paths of the tables below a folder, relative to the folder.
+/// Returns the paths of the result tables below a folder, relative to the folder.
 fn tables(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];

@@ -1,9 +1,9 @@
-//! Builds the documentation as a site: the pages of the repository, a gallery of all figures,
-//! and a menu. Reading the site needs no network.
+//! Builds the documentation as a website: the pages of the repository, a gallery of all figures,
+//! and a menu. Reading the website needs no network.
 //!
-//! The sources are gathered in `target/site/source` under their paths in the repository,
-//! so links work in the repository and on the site.
-//! MkDocs builds strictly: a link without a target, or a page without a menu entry, ends the build.
+//! The source pages are copied to `target/site/source` under their paths in the repository, so
+//! links work in the repository and on the website. MkDocs builds strictly: a link without a
+//! target, or a page without a menu entry, ends the build.
 
 use crate::program::{Build, program};
 use crate::python::Environment;
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Files for the site: sources of pages, and targets of their links.
+/// Files for the website: sources of pages, and targets of their links.
 const SOURCES: &[&str] = &[
     ":(glob)*.md",
     ":(glob)LICENSE-*",
@@ -25,13 +25,13 @@ const SOURCES: &[&str] = &[
     "xtask/instructions.toml",
 ];
 
-/// File with the menu and the appearance of the site.
+/// File with the menu and the appearance of the website.
 const CONFIGURATION: &str = "docs/site/mkdocs.yml";
 
 /// Builds the website of bufferlab in `target/site/html`.
 ///
 /// # Errors
-/// If Python, a chart or a link is missing.
+/// If Python is missing, or a chart or the target of a link is missing.
 pub fn build() -> Result<(), String> {
     let folder = target()?.join("site");
     let source = folder.join("source");
@@ -49,15 +49,15 @@ pub fn build() -> Result<(), String> {
     let environment = Environment::prepare(&folder, "docs/site/requirements.txt")?;
     let mut mkdocs = environment.interpreter();
     mkdocs.args(["-m", "mkdocs", "build", "--strict", "--quiet", "--config-file"]);
-    // Suppress MkDocs' announcements about other programs.
+    // The variable suppresses MkDocs' announcements about other programs.
     spawn(mkdocs.arg(folder.join("mkdocs.yml")).env("NO_MKDOCS_2_WARNING", "1"))?;
     nothing_from_elsewhere(&folder.join("html"))?;
     eprintln!("the site is in {}", folder.join("html/index.html").display());
     Ok(())
 }
 
-/// Checks that every page of the site can be read without a network.
-/// Refuses scripts, styles and pictures of other hosts.
+/// Checks that every page of the website can be read without a network. The check rejects scripts,
+/// styles and pictures of other hosts.
 fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     for path in files(folder)? {
         if path.is_dir() {
@@ -73,7 +73,7 @@ fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies the source files of the website that git tracks.
+/// Copies the source files of the website that git tracks to the folder `into`.
 fn gather(into: &Path) -> Result<(), String> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]);
@@ -103,7 +103,7 @@ fn policies(source: &Path) -> Result<String, String> {
 }
 
 /// Creates the website's gallery: all computed figures, and the figures of recorded runs. Each
-/// figure has the command that creates it. Charts are written next to the page.
+/// figure has the command that creates it. Charts are written next to the gallery's page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \
@@ -158,7 +158,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Path of an experiment's recorded values, and the scale of its runs.
+/// Returns the path of an experiment's recorded values, and the scale of its runs.
 fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     let name = id.replace('/', "-");
     let places = [
@@ -168,7 +168,7 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     places.into_iter().map(|(place, scale)| (root().join(place), scale)).find(|(place, _)| place.is_file())
 }
 
-/// Paths of the papers' experiment files, sorted by paper, and with `fig9` before `fig10`.
+/// Returns the paths of the papers' experiment files, sorted by paper, with `fig9` before `fig10`.
 fn experiments() -> Result<Vec<PathBuf>, String> {
     let mut all = Vec::new();
     for paper in files(&root().join("experiments"))? {
@@ -182,7 +182,7 @@ fn experiments() -> Result<Vec<PathBuf>, String> {
     Ok(all)
 }
 
-/// Paths of the files in a folder, sorted by name.
+/// Returns the paths of the files in a folder, sorted by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;

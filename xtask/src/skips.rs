@@ -1,19 +1,19 @@
-//! Collects the skipped parts of a step of CI.
+//! Collects the parts that a step of CI skips.
 //!
-//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its
-//! standard error. The line bypasses the test runner, which discards output of passing tests.
-//! Steps listen to the output of such commands, so that CI can end with a list.
+//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard
+//! error. The line bypasses the test runner, which discards output of passing tests. CI steps read
+//! the output of such commands, so that CI can end with a list of skipped parts.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};
 
-/// First word of a line that reports a skipped part and the reason.
+/// First word of an output line that reports a skipped part of CI and the reason.
 pub const MARK: &str = "SKIPPED ";
 
 thread_local! {
-    /// Skipped parts of the step since the last [`take`]. Each thread has a separate list, because
-    /// two steps may run at a time.
+    /// Skipped parts of the CI step since the last [`take`]. Each thread has a separate list,
+    /// because two steps may run at a time.
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -27,7 +27,8 @@ fn remember(what: &str) {
     SEEN.with_borrow_mut(|seen| seen.push(what.to_owned()));
 }
 
-/// Parts of CI skipped since the last call: each part once, with its count if above one.
+/// Returns the parts of CI that were skipped since the last call: each part once, with its count if
+/// above one.
 #[must_use]
 pub fn take() -> Vec<String> {
     let all = SEEN.take();
@@ -70,13 +71,13 @@ fn command_of(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Copies the output line by line, and returns the texts after the mark of skipped parts.
+/// Copies output line by line, and returns the texts after the marks of skipped parts.
 fn pass_on(from: Option<impl Read>, mut to: impl Write) -> Vec<String> {
     let mut reported = Vec::new();
     let Some(from) = from else { return reported };
     let (mut from, mut line) = (BufReader::new(from), Vec::new());
     while from.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        // If the output is closed, the command must continue.
+        // If the output is closed, the command must still continue.
         let _ = to.write_all(&line);
         if let Some(what) = String::from_utf8_lossy(&line).trim_end().strip_prefix(MARK) {
             reported.push(what.to_owned());

@@ -1,6 +1,6 @@
 //! Checks properties of the repository that no compiler checks.
 //!
-//! Every check returns sentences that name a file or line, so one run shows all problems.
+//! Every check returns sentences that name a file or line, so one call shows all problems.
 
 mod circles;
 mod deny;
@@ -21,8 +21,8 @@ pub const SIZE_MAX: u64 = 500_000;
 /// Files that may exceed [`SIZE_MAX`].
 pub const LARGE_FILES: &[&str] = &["docs/reference/scenario.schema.json"];
 
-/// Words that the repository must not contain, with advice.
-/// Paths of one machine are useless on other machines.
+/// Words that the repository must not contain, with advice to the author. Paths of one machine are
+/// useless on other machines.
 pub const FORBIDDEN: &[(&str, &str)] = &[
     ("TODO", "do it, or write down what is missing where users read it"),
     ("FIXME", "fix it, or write down what is missing where users read it"),
@@ -36,11 +36,10 @@ pub const FORBIDDEN: &[(&str, &str)] = &[
     ("<<<<<<< ", "a conflict that nobody resolved"),
 ];
 
-/// Files that may contain forbidden words: this list itself, and licences, which are fixed texts.
+/// Files that may contain forbidden words: this source file, a licence, and the lock file.
 const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
 
-/// Files that may contain references to invented files, because these files test the checks of
-/// references.
+/// Files that may refer to invented files, because they test the checks of references.
 const MAKES_UP: &[&str] = &[
     "xtask/src/prose/rules.rs",
     "xtask/src/prose/text.rs",
@@ -56,7 +55,7 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
     ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
-    // The names of a packet's events are defined in the core.
+    // The crate `bufferlab-core` defines the names of a packet's events.
     ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
@@ -81,9 +80,9 @@ pub const GENERIC: &[(&str, &[&str])] = &[
     ),
     ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];
-/// Crates that drive the core switch. These crates must not depend on each other.
+/// Crates that drive the core switch. The drivers must not depend on each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
-/// Packages that no other crate may depend on.
+/// Packages on which no other crate may depend.
 pub const EDGES: &[&str] = &["bufferlab-capi", "bufferlab-cli", "bufferlab-python", "xtask"];
 /// Crates with `unsafe` code, each with the only file that has this code, and the reason. The
 /// manifests of these crates repeat the workspace's lints, because a crate cannot lower `forbid`.
@@ -95,7 +94,7 @@ pub const PROGRAMS: &[&str] = &["own-policy"];
 /// Runs all checks of the repository.
 ///
 /// # Errors
-/// Lists the problems found in the repository.
+/// If a check finds problems; the error lists the problems of the repository.
 pub fn check() -> Result<(), String> {
     let files = files()?;
     let read = |path: &str| read(path).ok();
@@ -123,7 +122,7 @@ pub fn check() -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(format!("not tidy\n  {}", problems.join("\n  "))) }
 }
 
-/// Existing files under version control, relative to the root of the repository.
+/// Returns the existing files under version control, relative to the root of the repository.
 pub(crate) fn files() -> Result<Vec<String>, String> {
     let listed = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     let listed = String::from_utf8(listed).map_err(|_| "a file name is not UTF-8".to_owned())?;
@@ -132,7 +131,7 @@ pub(crate) fn files() -> Result<Vec<String>, String> {
     if files.is_empty() { Err("git lists no file".to_owned()) } else { Ok(files) }
 }
 
-/// Rust files with their texts, except tests, examples and benches.
+/// Returns the Rust files with their texts, except tests, examples and benches.
 fn production(files: &[String]) -> Vec<(&str, String)> {
     let is_production =
         |path: &&String| path.ends_with(".rs") && path.contains("/src/") && !path.contains("/tests/");
@@ -152,7 +151,8 @@ pub(crate) fn in_crate(path: &str) -> Option<(&str, &str)> {
     ["crates/", "dev/"].iter().find_map(|folder| path.strip_prefix(folder)?.split_once('/'))
 }
 
-/// Crates that the table in ARCHITECTURE.md lacks, and entries of the table that are no crates.
+/// Returns crates that the table in ARCHITECTURE.md lacks, and entries of the table that are no
+/// crates.
 fn crates_of_the_overview(page: &str, files: &[String]) -> Vec<String> {
     let table = page.split("\n## ").find(|section| section.starts_with("Crates\n")).unwrap_or_default();
     let cells = table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
@@ -166,7 +166,8 @@ fn crates_of_the_overview(page: &str, files: &[String]) -> Vec<String> {
     lacking.chain(unknown).collect()
 }
 
-/// Tests that skip without a message, because the test runner discards output of passing tests.
+/// Finds tests that skip without a message, because the test runner discards output of passing
+/// tests.
 fn swallowed(path: &str, text: &str) -> Vec<String> {
     if in_crate(path).is_none() || !path.ends_with(".rs") {
         return Vec::new();
@@ -202,7 +203,7 @@ fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
 
 /// Finds forbidden words, and paths of this machine, in a text.
 fn words(path: &str, text: &str) -> Vec<String> {
-    // A path of one component ("/src") may be an ordinary word.
+    // A path of one component ("/src") may be an ordinary word, so such a path is not searched.
     let here = root().display().to_string();
     let here = (here.matches('/').count() > 1).then_some((here.as_str(), "a path of this machine"));
     let forbidden = FORBIDDEN.iter().copied().chain(here);
@@ -215,7 +216,8 @@ fn words(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// Broken relative links of a Markdown page. `read` and `exists` take paths relative to the root.
+/// Finds broken links of a Markdown page. `read` and `exists` take paths relative to the
+/// repository's root.
 fn links(
     path: &str,
     text: &str,
@@ -240,7 +242,7 @@ fn links(
     problems
 }
 
-/// Lines of a page outside code blocks, numbered from 1, without text in backticks.
+/// Returns the lines of a page outside code blocks, numbered from 1, without text in backticks.
 fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
@@ -252,7 +254,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// The anchors that GitHub and similar hosts give to a page's headings.
+/// Returns the anchors that GitHub and similar hosts give to a page's headings.
 fn anchors(page: &str) -> impl Iterator<Item = String> {
     page.lines().filter(|line| line.starts_with('#')).map(|line| {
         let title = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
@@ -260,8 +262,8 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Path of the link `target` in the file `path`. `path` and the result are relative to the
-/// repository's root.
+/// Returns the path to which the link `target` in the file `path` refers. `path` and the result are
+/// relative to the repository's root.
 fn joined(path: &str, target: &str) -> String {
     let mut parts: Vec<_> = path.split('/').collect();
     parts.pop();
@@ -289,8 +291,8 @@ fn scenarios(files: &[String]) -> Vec<String> {
     failures.collect()
 }
 
-/// Registered policies without a page or without vectors.
-/// The tests of `bufferlab-conformance` check the content of pages and vectors.
+/// Lists registered policies without a page or without test vectors. The tests of
+/// `bufferlab-conformance` check the content of pages and vectors.
 fn policies() -> Vec<String> {
     let wanted = POLICIES.iter().flat_map(|info| {
         [format!("docs/reference/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
@@ -318,7 +320,8 @@ fn pure_crates() -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
-/// Lints that a manifest lacks. A crate with `unsafe` code has all lints of the workspace but one.
+/// Returns the lints that a manifest lacks. A crate with `unsafe` code has all lints of the
+/// workspace but one.
 fn lints(manifest: &str, text: &str, workspace: &str) -> Vec<String> {
     if text.contains("[lints]\nworkspace = true") {
         return Vec::new();
@@ -337,7 +340,7 @@ fn lints(manifest: &str, text: &str, workspace: &str) -> Vec<String> {
     missing.map(|rule| format!("{manifest}: lacks the lint {rule}")).collect()
 }
 
-/// Production files that allow `unsafe` code and are not listed in [`UNSAFE`].
+/// Returns the production files that allow `unsafe` code and are not listed in [`UNSAFE`].
 fn unsafe_files(files: &[(&str, String)]) -> Vec<String> {
     let allowance = concat!("allow(", "unsafe_code");
     let is_listed = |path: &str| UNSAFE.iter().any(|(_, file, _)| *file == path);
@@ -345,12 +348,12 @@ fn unsafe_files(files: &[(&str, String)]) -> Vec<String> {
     allowing.map(|(path, _)| format!("{path}: only the files of UNSAFE have unsafe code")).collect()
 }
 
-/// A dependency of a crate of the workspace on another crate or a library.
+/// A dependency of one of the workspace's crates on another crate or a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependency {
     from: String,
     to: String,
-    /// Whether only tests, examples and benches use the dependency.
+    /// Whether only tests, examples and benches of the crate use the dependency.
     dev: bool,
 }
 
@@ -363,7 +366,7 @@ fn names() -> Result<BTreeSet<String>, String> {
     Ok(packages()?.iter().filter_map(|package| package["name"].as_str().map(str::to_owned)).collect())
 }
 
-/// Crates that the rules name, but the workspace lacks.
+/// Returns the crates that the rules name, but that the workspace lacks.
 fn rules_without_a_crate(names: &BTreeSet<String>) -> Vec<String> {
     let ruled = PURE.iter().map(|(name, _)| name).chain(DRIVERS).chain(EDGES).chain(PROGRAMS);
     let missing = ruled.filter(|name| !names.contains(**name));

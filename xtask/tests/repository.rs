@@ -1,5 +1,5 @@
-//! Runs `cargo xtask tidy` and `cargo xtask generate --check` as tests.
-//! `bufferlab-conformance` checks the parameters on the policies' pages.
+//! Runs the checks of `cargo xtask tidy` and `cargo xtask generate --check` as tests.
+//! Tests of `bufferlab-conformance` check the parameters on the policies' pages.
 
 use std::collections::BTreeSet;
 use xtask::{cargo, generate, output, tidy};
@@ -16,8 +16,8 @@ fn derived_files_are_fresh() {
     assert!(stale.is_empty(), "stale: {stale:?}; hint: run `cargo xtask generate`");
 }
 
-/// Packages with their enabled features, for a cargo command on the packages
-/// that `arguments` select.
+/// Returns packages with their enabled features, for a cargo command on the packages that
+/// `arguments` select.
 fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     let mut tree = cargo(&["tree", "--offline", "--prefix", "none", "--format", "{p} [{f}]"]);
     let text = output(tree.args(arguments)).unwrap_or_else(|problem| panic!("{problem}"));
@@ -39,12 +39,12 @@ fn tests_and_programs_share_what_is_built() {
         (&["--package", "xtask"], "normal,build"),
         (&["--package", "bufferlab-results"], "normal,build,dev"),
     ];
-    // CI builds the testbed's DCTCP, too, if the machine can.
+    // CI also builds the testbed's DCTCP, if the machine can build it.
     for features in [&[][..], &["--features", "bufferlab-cli/dctcp"]] {
         let workspace = ["--workspace", "--edges", "normal,build,dev"];
         let tests = built_with(&[&workspace[..], features].concat());
         for (package, edges) in programs {
-            // These two crates declare the feature `dctcp`, and every step builds them with this
+            // These two crates declare the feature `dctcp`, and every CI step builds them with this
             // feature.
             let own = ["bufferlab-cli", "bufferlab-testbed"];
             let is_own = |line: &&String| own.iter().any(|own| line.starts_with(&format!("{own} ")));

@@ -207,7 +207,7 @@ fn lossless(spec: &SwitchSpec) -> String {
     let Some(pfc) = &spec.pfc else { return String::new() };
     let on = if pfc.ports.is_empty() { String::new() } else { format!(" on ports {}", numbers(&pfc.ports)) };
     let own = pfc.by_port.iter().filter_map(|entry| {
-        let priorities = entry.priorities.as_ref().map(|priorities| numbers(priorities))?;
+        let priorities = numbers(entry.priorities.as_ref()?);
         let priorities = if priorities.is_empty() { "none" } else { priorities.as_str() };
         Some(format!("; {priorities} on ports {}", numbers(&entry.ports)))
     });

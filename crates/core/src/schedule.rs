@@ -310,7 +310,6 @@ impl Scheduler {
     /// Whether the scheduler must read a packet even if only one queue has packets.
     pub(crate) fn looks_at_packets(&self) -> bool {
         self.by_port.is_some()
-            || self.rates.is_some()
             || self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 

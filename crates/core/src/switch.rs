@@ -726,7 +726,8 @@ impl<P: Policy> Switch<P> {
 
     /// Removes the next packet of the idle `port` from the buffer. `None` if the port
     /// may send no packet. Call this method again when the transmission is complete.
-    /// After `None`, repeat the call when the switch stored a packet for `port` or a pause ended.
+    /// After `None`, repeat the call when the switch stored a packet for `port`, when a pause ended, and
+    /// at the time [`Self::next_send`] if a limited rate delays the packets.
     #[must_use]
     #[inline(always)] // One of two generic instances is hot, and its caller only makes this call.
     pub fn poll_transmit<O: Observer>(

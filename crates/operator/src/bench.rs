@@ -241,7 +241,7 @@ fn profiles(model: &Model) -> Vec<BufferProfile> {
                 ..BufferProfile::default()
             });
         }
-        for (priority, queue) in Model::lossy_queues(port) {
+        for (priority, queue) in port.lossy_queues() {
             profiles.push(BufferProfile {
                 direction: Direction::Egress,
                 ports: vec![number],

@@ -77,6 +77,14 @@ pub struct PortModel {
     pub lossless_queues: BTreeMap<u8, u64>,
 }
 
+impl PortModel {
+    /// Returns the queues of the port for packets that are never paused.
+    pub(crate) fn lossy_queues(&self) -> impl Iterator<Item = (u8, QueueModel)> + '_ {
+        let lossy = self.lossy.iter().filter(|(priority, _)| !self.groups.contains_key(priority));
+        lossy.map(|(priority, queue)| (*priority, *queue))
+    }
+}
+
 /// Model of a switch: ports and memory as the simulator has them.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -180,15 +188,9 @@ impl Model {
     /// Memory of all reserves (bytes): of lossless groups, and of lossy queues in every slice.
     #[must_use]
     pub fn reserves(&self) -> u64 {
-        let queues = self.ports.iter().flat_map(Self::lossy_queues);
+        let queues = self.ports.iter().flat_map(PortModel::lossy_queues);
         let minimums: u64 = queues.map(|(_, queue)| queue.minimum).sum();
         self.of_all_slices(|group| group.reserve) + minimums * self.slices
-    }
-
-    /// Returns the queues of a port for packets that are never paused.
-    pub(crate) fn lossy_queues(port: &PortModel) -> impl Iterator<Item = (u8, QueueModel)> + '_ {
-        let lossy = port.lossy.iter().filter(|(priority, _)| !port.groups.contains_key(priority));
-        lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
     /// Sum of all groups' private headroom, or size of their common headroom pool (bytes). Without

@@ -104,7 +104,7 @@ impl Marking {
                 entries.push((port, queue as u8, content));
             }
         }
-        gathered(self.by_port.len(), &entries, "")
+        gathered(self.by_port.len(), &entries, "", "priorities")
     }
 
     /// Adds notes about yellow and red packets, and about packets that cannot be marked.
@@ -172,7 +172,7 @@ impl Marking {
 
 /// Joins entries with equal content into one entry with priorities and a list of ports. An entry
 /// without a list of ports is for all ports.
-pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direction: &str) -> Vec<String> {
+pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direction: &str, key: &str) -> Vec<String> {
     let mut contents: Vec<&String> = Vec::new();
     for (_, _, content) in entries {
         if !contents.contains(&content) {
@@ -195,7 +195,7 @@ pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direct
                 let set: Vec<_> = set.into_iter().collect();
                 let ports =
                     if ports.len() == all_ports { String::new() } else { format!("ports = {ports:?}, ") };
-                format!("{{ {direction}{ports}priorities = {set:?}, {content} }}")
+                format!("{{ {direction}{ports}{key} = {set:?}, {content} }}")
             })
         })
         .collect()

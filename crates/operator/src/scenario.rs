@@ -305,14 +305,14 @@ fn lossless_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) ->
     for (number, port) in model.ports.iter().enumerate() {
         entries.extend(port.groups.iter().map(|(priority, group)| (number, *priority, content(group))));
     }
-    gathered(model.ports.len(), &entries, "")
+    gathered(model.ports.len(), &entries, "", "priorities")
 }
 
 fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> Limit) -> Vec<String> {
     let knows_thresholds = policy == "sonic-dt";
     let (mut lossy, mut lossless) = (Vec::new(), Vec::new());
     for (number, port) in model.ports.iter().enumerate() {
-        for (priority, queue) in Model::lossy_queues(port) {
+        for (priority, queue) in port.lossy_queues() {
             let mut parts = Vec::new();
             if knows_thresholds {
                 parts.push(threshold(limit(false, queue.limit)));
@@ -333,5 +333,5 @@ fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> L
         }
     }
     let (direction, ports) = ("direction = \"egress\", ", model.ports.len());
-    [gathered(ports, &lossy, direction), gathered(ports, &lossless, direction)].concat()
+    [&lossy, &lossless].map(|entries| gathered(ports, entries, direction, "priorities")).concat()
 }

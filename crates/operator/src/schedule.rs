@@ -72,7 +72,7 @@ impl Schedule {
                 model.ports.len() - all
             ));
         }
-        egress.extend(rates_of_queues(config, model));
+        egress.extend(rates_of_queues(own, model));
         egress.extend(rates_of_ports(config, model));
         note_values(config, model, &mut notes);
         note_port_rates(config, model, &mut notes);
@@ -91,18 +91,14 @@ fn limit(scheduler: &Scheduler) -> Option<String> {
 }
 
 /// Returns the entries of `switch.egress` for peak rates of queues.
-fn rates_of_queues(config: &Config, model: &Model) -> Vec<String> {
+fn rates_of_queues<'c>(own: impl Fn(&str, u8) -> Option<&'c Scheduler>, model: &Model) -> Vec<String> {
     let mut entries = Vec::new();
     for (number, port) in model.ports.iter().enumerate() {
-        for queue in 0..PRIORITIES as u8 {
-            let setting = config.queue_settings.get(&(PortName::new(&port.name), queue));
-            let name = setting.and_then(|setting| setting.scheduler.as_ref());
-            let scheduler = name.and_then(|name| config.schedulers.get(&name.value));
-            entries.extend(scheduler.and_then(limit).map(|limit| (number, queue, limit)));
-        }
+        let limits =
+            (0..PRIORITIES as u8).filter_map(|queue| Some((number, queue, limit(own(&port.name, queue)?)?)));
+        entries.extend(limits);
     }
-    let entries = gathered(model.ports.len(), &entries, "");
-    entries.into_iter().map(|entry| entry.replace("priorities = ", "queues = ")).collect()
+    gathered(model.ports.len(), &entries, "", "queues")
 }
 
 /// Returns the entries of `switch.egress` for peak rates of whole ports.

@@ -122,7 +122,10 @@ impl Planned {
                 "give a part of the hosts' links: above 0, at most 1",
             ));
         }
-        let lossless = model.lossless.first().copied().filter(|_| traffic.kind.has().1);
+        // A priority that most ports have: others may be lossless on few ports.
+        let sets = model.lossless_sets();
+        let usual = sets.first().and_then(|(set, _)| set.first().copied());
+        let lossless = usual.filter(|_| traffic.kind.has().1);
         let request = traffic.request.unwrap_or(model.shared / 4).max(fan_in as u64);
         let bytes_per_second =
             traffic.network.host_ports(model).map(|port| port.speed_mbps as f64 * 125e3).sum::<f64>();

@@ -1,5 +1,5 @@
-//! Writes packet captures for Wireshark: pcapng with interfaces, directions,
-//! and comments about the outcome of each packet.
+//! Writes packet captures for Wireshark: pcapng with interfaces, directions, and a comment about
+//! the outcome of each packet.
 //!
 //! ```
 //! use bufferlab_pcapng::{Capture, Direction, Frame, Interface, Remark};
@@ -29,12 +29,12 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// A switch's interface, whose packets the capture contains.
+/// A switch's interface whose packets the capture contains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interface<'a> {
     /// Name of the captured interface.
     pub name: &'a str,
-    /// Description of the interface, shown beside its name; may be empty.
+    /// Description of the interface, which Wireshark shows beside its name; may be empty.
     pub description: &'a str,
     /// Bit rate of the interface (bit/s), if the rate is known.
     pub bits_per_second: Option<u64>,
@@ -45,41 +45,41 @@ pub struct Interface<'a> {
 /// Direction of a packet through its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The packet arrived at the interface.
+    /// The packet arrived at the interface of the switch.
     Inbound,
-    /// The packet left through the interface.
+    /// The switch sent the packet through the interface.
     Outbound,
 }
 
-/// A packet to be written to the capture.
+/// A packet that a program writes to the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
-    /// Number of the interface, which [`Capture::interface`] returned.
+    /// Number of the packet's interface, which [`Capture::interface`] returned.
     pub interface: u32,
-    /// Time of the packet (ns since 1970).
+    /// Time at which the packet crossed the interface (ns since 1970).
     pub at_ns: u64,
     /// Length of the packet on the link (bytes).
     pub original_bytes: u32,
-    /// First bytes of the packet, or all its bytes.
+    /// First bytes of the packet, or all bytes of the packet.
     pub data: &'a [u8],
-    /// Direction of the packet; `None` if it is unknown or not applicable.
+    /// Direction of the packet through the interface; `None` if it is unknown.
     pub direction: Option<Direction>,
     /// Number of the interface's packets that are omitted right before this packet.
     pub left_out: u64,
 }
 
-/// Totals of an interface at the end of a capture.
+/// Totals of an interface's packets at the end of a capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// Start and end of the time in which packets were counted (ns since 1970).
     pub span_ns: (u64, u64),
     /// Number of packets that the interface received during the capture.
     pub received: u64,
-    /// Number of packets that the capture lacks, because of time or space.
+    /// Number of packets that the capture omits, because of missing time or disk space.
     pub left_out: u64,
 }
 
-/// A capture file that is being written.
+/// A packet capture that is being written.
 pub struct Capture<W: Write> {
     file: PcapNgWriter<W>,
     interfaces: u32,
@@ -99,10 +99,11 @@ fn failed(error: PcapError) -> io::Error {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture in `to`. The library writes in small pieces, so `to` should be buffered.
+    /// Begins a capture in `to`. The pcapng library writes in small pieces, so `to` should be
+    /// buffered.
     ///
     /// # Errors
-    /// If writing fails.
+    /// If writing to `to` fails.
     pub fn new(to: W) -> io::Result<Self> {
         let program = concat!("bufferlab ", env!("CARGO_PKG_VERSION"));
         let section = SectionHeaderBlock {
@@ -116,14 +117,14 @@ impl<W: Write> Capture<W> {
     /// Adds an interface to the capture and returns the interface's number.
     ///
     /// # Errors
-    /// If writing fails.
+    /// If writing the interface to the capture fails.
     pub fn interface(&mut self, interface: &Interface<'_>) -> io::Result<u32> {
         let mut options = vec![InterfaceDescriptionOption::IfName(Cow::Borrowed(interface.name))];
         if !interface.description.is_empty() {
             options.push(InterfaceDescriptionOption::IfDescription(Cow::Borrowed(interface.description)));
         }
         options.extend(interface.bits_per_second.map(InterfaceDescriptionOption::IfSpeed));
-        // Time stamps of the interface are in nanoseconds.
+        // Time stamps of the interface's packets are in nanoseconds.
         options.push(InterfaceDescriptionOption::IfTsResol(9));
         let snaplen = interface.snapshot_bytes;
         let block = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen, options };
@@ -135,7 +136,7 @@ impl<W: Write> Capture<W> {
     /// Adds a packet to the capture, with an optional comment.
     ///
     /// # Errors
-    /// If writing fails, or the interface is unknown.
+    /// If writing fails, or the capture has no such interface.
     pub fn frame(&mut self, frame: &Frame<'_>, comment: Option<&str>) -> io::Result<()> {
         let mut options = Vec::new();
         options.extend(comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text))));
@@ -162,10 +163,10 @@ impl<W: Write> Capture<W> {
     /// Writes the totals of an interface at the end of the capture.
     ///
     /// # Errors
-    /// If writing fails, or the interface is unknown.
+    /// If writing fails, or the capture has no such interface.
     pub fn totals(&mut self, interface: u32, totals: &Totals) -> io::Result<()> {
-        // The format requires the upper half of a time first.
-        // The library writes whole numbers in the byte order of the file.
+        // The pcapng format requires the upper half of a time first. The library writes whole
+        // numbers in the byte order of the file.
         let time = |ns: u64| ns.rotate_left(32);
         let options = vec![
             InterfaceStatisticsOption::IsbStartTime(time(totals.span_ns.0)),
@@ -182,7 +183,7 @@ impl<W: Write> Capture<W> {
     /// Writes buffered packets to the destination of the capture.
     ///
     /// # Errors
-    /// If writing fails.
+    /// If writing to the destination fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.file.get_mut().flush()
     }

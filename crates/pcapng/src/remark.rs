@@ -1,28 +1,29 @@
-//! Comments about packets, with equal words for real and simulated packets.
+//! Comments about packets in a capture, with equal words for real and simulated packets.
 
 use std::fmt;
 
-/// A comment about a packet: outcome of the packet, and state of the buffer right after this
-/// outcome.
+/// A comment about a packet: the outcome of the packet, and the state of the buffer right after
+/// this outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remark<'a> {
     /// Outcome of the packet in a word, such as `dropped`.
     pub event: &'a str,
     /// Port and priority of the packet's queue, such as `eth1.0`.
     pub queue: &'a str,
-    /// Further text about the packet; may be empty.
+    /// Further text about the packet in the comment; may be empty.
     pub about: &'a str,
-    /// Number of bytes in the packet's queue after the event.
+    /// Number of bytes in the packet's queue right after the outcome.
     pub queue_bytes: u64,
-    /// Number of bytes in the buffer after the event.
+    /// Number of bytes in the switch's buffer right after the outcome.
     pub buffer_bytes: u64,
     /// Limit of the policy for the packet's queue (bytes); `None` without a limit.
     pub limit: Option<u64>,
     /// Reason for the loss, if the packet was lost.
     pub reason: Option<&'a str>,
-    /// Reason for the switch's mark, if the packet has one.
+    /// Reason why the switch marked the packet, if it has a mark.
     pub marked: Option<&'a str>,
-    /// Place that had no room for the packet, the bytes in this place, and its limit (bytes).
+    /// Part of the buffer that had no room for the packet, with the bytes in this part, and its
+    /// limit (bytes).
     pub bound: Option<(&'a str, u64, u64)>,
 }
 

@@ -1,7 +1,7 @@
-//! Recorded ablations: keys on which a paper's text, its public code and its figures disagree.
+//! Recorded ablations: scenario keys on which a paper's text, public code and figures disagree.
 //!
 //! `claims/why.csv` has the rows of every recorded [`Ablation`]. `claims/readings.csv` has a row
-//! per key: the sentence of the paper and the behaviour of the paper's public code.
+//! per scenario key: the sentence of the paper and the behaviour of the paper's public code.
 
 use crate::output::write_whole;
 use crate::table::{Cells, CsvRow, TableError, rows, to_csv};
@@ -13,18 +13,18 @@ use std::path::Path;
 
 const READINGS: &str = include_str!("../../../claims/readings.csv");
 
-/// A key of a scenario whose value differs between a paper's text and its public code, with quotes.
+/// A scenario key that a paper's text and its public code set differently, with a quote of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyQuote {
-    /// Last parts of a scenario's dotted key, such as `policy.congestion`.
+    /// Last parts of a dotted scenario key, such as `policy.congestion`.
     pub key: String,
-    /// Sentence of the paper about the key, with its place in the paper.
+    /// Sentence of the paper about the scenario key, with its place in the paper.
     pub paper: String,
-    /// Description of how the paper's public code treats the key.
+    /// Description of how the paper's public code treats the scenario key.
     pub artifact: String,
 }
 
-/// Returns the quotes of paper and public code for every recorded key.
+/// Returns the quotes of paper and public code for every recorded scenario key.
 ///
 /// # Errors
 /// If the embedded table is damaged.
@@ -32,7 +32,7 @@ pub fn key_quotes() -> Result<Vec<KeyQuote>, ReproduceError> {
     Ok(rows("claims/readings.csv", READINGS)?)
 }
 
-/// Returns the entry whose key is the longest suffix of `key`.
+/// Returns the quotes of the recorded scenario key that is the longest suffix of `key`.
 #[must_use]
 pub(crate) fn quote_of<'a>(key: &str, known: &'a [KeyQuote]) -> Option<&'a KeyQuote> {
     let is_end = |one: &&KeyQuote| {
@@ -41,26 +41,26 @@ pub(crate) fn quote_of<'a>(key: &str, known: &'a [KeyQuote]) -> Option<&'a KeyQu
     known.iter().filter(is_end).max_by_key(|one| one.key.len())
 }
 
-/// A line of `claims/why.csv`: the verdict on a statement with some keys changed.
+/// A line of `claims/why.csv`: the verdict on a statement when some scenario keys are changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AblationRow {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Name of the second reading: `artifact`, or the keys that the user gave.
+    /// Name of the second interpretation of the paper: `artifact`, or the keys that the user gave.
     pub against: String,
-    /// Names of the changed keys, joined by `and`. The column is empty for the paper's reading, and
-    /// has `everything` for the second reading.
+    /// Names of the changed keys, joined by `and`. The column is empty for the settings of the
+    /// paper's text, and has `everything` for the second interpretation.
     pub changes: String,
-    /// Values of the changed keys in the paper's reading.
+    /// Values of the changed scenario keys according to the paper's text.
     pub from: String,
-    /// Values of the changed keys in the second reading.
+    /// Values of the changed scenario keys in the second interpretation of the paper.
     pub to: String,
     /// Verdict on the statement when the scenario has the changed keys.
     pub verdict: Verdict,
-    /// Effect measured in the runs with the changed keys, as text.
+    /// Effect of the statement in the runs with the changed keys, as text.
     pub measured: String,
-    /// Share of the difference between the paper's and the second reading that the changed keys
-    /// explain (%). The share is empty if the effects of these two readings are equal.
+    /// Share of the difference between two interpretations of the paper that the changed keys
+    /// explain (%). The share is empty if both interpretations have equal effects.
     pub share: String,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
@@ -70,7 +70,7 @@ pub struct AblationRow {
     pub date: String,
 }
 
-/// Value of the column `changes` in a row with all changes.
+/// Value of the column `changes` in a row with all changed keys.
 const EVERYTHING: &str = "everything";
 
 impl AblationRow {
@@ -124,7 +124,8 @@ impl CsvRow for AblationRow {
 }
 
 impl Ablation {
-    /// Returns the rows of an ablation's table: the paper's reading first, the second reading last.
+    /// Returns the rows of an ablation's table: first the row for the paper's text, last the row
+    /// for the second interpretation.
     fn rows(&self, against: &str, date: &str) -> Vec<AblationRow> {
         let row = |changes: String, (from, to): (String, String), trial: &Trial| AblationRow {
             id: self.claim.id.clone(),
@@ -150,7 +151,8 @@ impl Ablation {
     }
 }
 
-/// Records ablations in a `why.csv`. Rows of other statements or of other second readings stay.
+/// Records ablations in a `why.csv`. Rows of other statements or of other second interpretations
+/// stay.
 ///
 /// # Errors
 /// If the table cannot be read or written.
@@ -169,13 +171,14 @@ pub fn record_ablations(
         rows.retain(|row| (row.id.as_str(), row.against.as_str()) != (&ablation.claim.id, against));
         rows.extend(ablation.rows(against, date));
     }
-    // The sort is stable, so the rows of a statement stay ordered by effect, the largest first.
+    // The sort is stable, so the rows of a statement stay ordered by effect, the largest effect
+    // first.
     rows.sort_by(|a, b| (&a.id, &a.against).cmp(&(&b.id, &b.against)));
     write_whole(table, to_csv("why.csv", rows.iter())?)
 }
 
-/// Returns the statements with different recorded verdicts, at quick scale, in the paper's reading
-/// and in the artifact's reading.
+/// Returns the statements whose recorded verdicts at quick scale differ between the settings of the
+/// paper's text and of its public code.
 #[must_use]
 pub fn disagreements(ledger: &Ledger) -> Vec<String> {
     let of = |records: &[Record], is_paper: bool| {
@@ -186,8 +189,8 @@ pub fn disagreements(ledger: &Ledger) -> Vec<String> {
     ledger.rows.iter().filter(|row| differ(&row.records)).map(|row| row.claim.id.clone()).collect()
 }
 
-/// Formats the page of recorded ablations: a table of answers, then every statement with all
-/// trials, then the quotes of paper and public code on the keys that explain a verdict.
+/// Formats the page of recorded ablations. A table of answers is first, then every statement with
+/// all trials of changed keys. The quotes of paper and public code on these keys follow.
 #[must_use]
 pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuote]) -> String {
     let mut groups: BTreeMap<(&str, &str), Vec<&AblationRow>> = BTreeMap::new();
@@ -219,10 +222,11 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuot
     text
 }
 
-/// Smallest share (%) for which the page has a row for a change.
+/// Smallest share (%) for which the page of ablations has a row for a changed key.
 const SHARE_MIN: f64 = 20.0;
 
-/// Returns the row with the largest effect among the rows with the fewest changes.
+/// Returns the row whose changed keys have the largest effect. Of rows with equal effects, the row
+/// with the fewest changed keys is returned.
 fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     let changed = rows.iter().filter(|row| !row.changes.is_empty() && row.changes != EVERYTHING);
     changed.copied().filter(|row| row.part().is_some()).max_by(|a, b| {

@@ -1,5 +1,5 @@
-//! Cache of the numbers that experiments need from a run. The fingerprint of the scenario is the
-//! name of the cache file.
+//! Cache of the numbers that experiments need from simulation runs. The fingerprint of the run's
+//! scenario is the name of the cache file.
 
 use crate::metric::{Statistic, numbers, statistics, tallies};
 use crate::{Course, CourseLine, Experiment, FailureCause, Metric, ReproduceError, Tally};
@@ -13,21 +13,22 @@ use std::path::{Path, PathBuf};
 /// Results of a simulation run that the cache stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbers {
-    /// Values of metrics by the metric's id; metrics without a value are absent.
+    /// Values of the run's metrics by the metric's id; metrics without a value are absent.
     pub metrics: BTreeMap<String, f64>,
-    /// Keys of the computed statistics and courses, including those without a value.
+    /// Keys of the computed statistics and of the charts over time, including those without a
+    /// value.
     pub taken: BTreeSet<String>,
-    /// Lines of charts over time, by the key of the course.
+    /// Lines of charts over time, by the chart's key.
     #[serde(default)]
     pub courses: BTreeMap<String, Vec<CourseLine>>,
-    /// Number of packet-hops of the run: packets that crossed a link.
+    /// Number of packet-hops in the run: a packet that crosses n links counts n times.
     pub packet_hops: u64,
-    /// CPU time of the run (s).
+    /// CPU time that the simulation run took (s).
     pub cpu_seconds: f64,
 }
 
-/// Numbers that experiments need from a run beyond its summary. The list can be sent as JSON to the
-/// machine of the run, where the tables are.
+/// Numbers that experiments need from a run in addition to its summary. The list of numbers can be
+/// sent as JSON to the machine of the run, where the result tables are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
     statistics: Vec<Statistic>,
@@ -36,7 +37,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Lists the numbers that an experiment needs from its runs.
+    /// Lists the numbers that an experiment needs from its simulation runs.
     #[must_use]
     pub fn for_experiment(experiment: &Experiment) -> Self {
         let mut wanted = Self::default();
@@ -44,7 +45,7 @@ impl Wanted {
         wanted
     }
 
-    /// Adds the numbers that `experiment` needs to the list.
+    /// Adds the numbers that `experiment` needs to the list of numbers.
     pub(crate) fn add(&mut self, experiment: &Experiment) {
         fn add<'a, T: Clone + PartialEq + 'a>(to: &mut Vec<T>, more: impl Iterator<Item = &'a T>) {
             for one in more {
@@ -63,14 +64,14 @@ impl Wanted {
         }
     }
 
-    /// Keys under which the cache stores the requested statistics, tallies and courses.
+    /// Keys under which the cache stores the requested statistics, tallies and charts over time.
     fn keys(&self) -> impl Iterator<Item = String> {
         let statistics = self.statistics.iter().map(|one| Metric::Statistic(one.clone()).key());
         let statistics = statistics.chain(self.tallies.iter().map(Tally::key));
         statistics.chain(self.courses.iter().map(Course::key))
     }
 
-    /// Computes the numbers of a finished run from its tables.
+    /// Computes the requested numbers of a finished run from the run's result tables.
     ///
     /// # Errors
     /// If the tables cannot be read.
@@ -103,7 +104,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the cache of runs in a folder of results.
+    /// Opens the cache of the runs' numbers in a folder of results.
     ///
     /// # Errors
     /// If the folder cannot be created.
@@ -114,13 +115,13 @@ impl Cache {
     }
 
     /// Whether the cache has all numbers of a run that `experiment` needs. A cached statistic
-    /// without a value also counts, so that the run is not repeated for this statistic.
+    /// without a value also counts, so that no run is repeated for this statistic.
     pub(crate) fn has(&self, key: &str, experiment: &Experiment) -> bool {
         let Some(numbers) = self.read(key) else { return false };
         Wanted::for_experiment(experiment).keys().all(|name| numbers.taken.contains(&name))
     }
 
-    /// Folder of a run's tables, which exists until the run's numbers are cached.
+    /// Folder of a run's result tables, which exists until the run's numbers are cached.
     pub(crate) fn tables(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.tables"))
     }
@@ -152,13 +153,13 @@ impl Cache {
         Ok(())
     }
 
-    /// Stores the numbers of a run atomically, and keeps the run's other numbers in the cache.
+    /// Stores numbers of a run atomically, and keeps the numbers that the cache already has.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn keep(&self, key: &str, mut numbers: Numbers) -> Result<(), FailureCause> {
-        // A different experiment may have cached other statistics of this run. Equal runs agree
-        // to the last byte.
+        // A different experiment may have cached other statistics of this run. Equal runs agree to
+        // the last byte.
         if let Some(before) = self.read(key) {
             numbers.metrics.extend(before.metrics);
             numbers.taken.extend(before.taken);

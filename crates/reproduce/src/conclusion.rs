@@ -1,5 +1,5 @@
-//! Conclusions from runs: verdicts, a folder per experiment, and a ledger that distinguishes new
-//! verdicts from recorded verdicts.
+//! Conclusions from simulation runs: verdicts on statements, a folder per experiment, and a ledger.
+//! The ledger distinguishes new verdicts from recorded verdicts.
 
 use crate::estimates::values_name;
 use crate::output::{NO_DATE, records, write_experiment, write_ledger, write_whole};
@@ -9,30 +9,30 @@ use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, Repro
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
 
-/// Verdicts of a `reproduce` command, and the ledger with these verdicts.
+/// Verdicts of a `reproduce` command, and the ledger of statements with these verdicts.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
-    /// Verdicts of every experiment, in the order of its statements; one list per result.
+    /// Verdicts of every experiment, in the order of its statements; one list per experiment.
     pub judged: Vec<Vec<Judged>>,
-    /// Every statement of the registry. If the registry judges statements of the papers, all
+    /// Every statement of the registry. If an experiment judges a statement of the papers, all
     /// statements of the papers are included.
     pub ledger: Ledger,
-    /// Verdicts with other sets of seeds, if the command ran several sets.
+    /// Verdicts with other sets of random seeds, if the command ran several sets.
     pub survivals: Vec<Survival>,
 }
 
 /// Destination of recorded verdicts: a file, and the date of the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep<'a> {
-    /// Path of the table `verdicts.csv`; entries of other runs stay. The table `costs.csv` and the
-    /// folder `values` are beside this file.
+    /// Path of the table `verdicts.csv`; entries of other experiments stay. The table `costs.csv`
+    /// and the folder `values` are beside `verdicts.csv`.
     pub table: &'a Path,
     /// Date of the recorded verdicts: year, month, day.
     pub date: &'a str,
 }
 
 /// Judges runs, writes the folders of their experiments and the ledger to `folder`, and records the
-/// verdicts if requested.
+/// verdicts if `keep` is set.
 ///
 /// The ledger has several sources. Verdicts recorded in the program have the lowest priority. Next
 /// are verdicts that an earlier command of the same program left in `folder`, and verdicts in the
@@ -49,8 +49,9 @@ pub fn conclude(
     conclude_with_sets(registry, (results, &[]), folder, keep)
 }
 
-/// Judges runs like [`conclude`], and again with other sets of seeds. `others` has the results of
-/// each set, in the order of `results`. A statement passes only if it passes with every set.
+/// Judges runs like [`conclude`], and again with other sets of random seeds. `others` has the
+/// results of each set, in the order of `results`. A statement passes only if it passes with every
+/// set.
 ///
 /// # Errors
 /// The errors of [`conclude`].
@@ -75,8 +76,8 @@ pub fn conclude_with_sets(
         survivals.extend(of_result.into_iter().filter(|_| !of_sets.is_empty()));
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
-        // Verdicts with other sets of seeds are shown but not recorded; they show how robust the
-        // recorded verdicts are.
+        // Verdicts with other sets of seeds are shown but not recorded. These verdicts show how
+        // robust the recorded verdicts are.
         if result.plan.first_seed == 0 {
             renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
         }
@@ -126,7 +127,7 @@ fn record(
     }
     costs.sort_by(|a, b| a.key().cmp(&b.key()));
     write_whole(&table, costs_csv(&costs)?)?;
-    // With the values of a run, every chart can be drawn again without a new run.
+    // With the recorded values of the runs, every chart can be drawn again without a new run.
     let folder = keep.table.with_file_name("values");
     for result in whole().filter(|result| !result.runs.is_empty() && result.failures().next().is_none()) {
         std::fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;

@@ -1,4 +1,4 @@
-//! Charts over time, from the samples of a run.
+//! Charts over time, from the periodic samples of a simulation run.
 //!
 //! ```toml
 //! [[course]]
@@ -18,31 +18,31 @@ use bufferlab_results::{ResultsError, RunResult};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A chart over time, from the samples of a run.
+/// A chart over time, from the periodic samples of a simulation run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
-    /// Caption of the chart.
+    /// Caption of the chart over time.
     pub title: String,
-    /// Quantities that the chart plots, all in one unit.
+    /// Sampled quantities that the chart plots, all in one unit.
     pub of: Vec<Sampled>,
     /// Ports of the sampled switch; the chart has one line for each port. Without ports, the only
-    /// line shows the whole switch. Flows ignore the ports.
+    /// line shows the whole switch. Charts of flows ignore the ports.
     pub ports: Vec<u16>,
     /// Start of the chart's time axis (ms); earlier samples are not shown.
     pub since_ms: f64,
 }
 
-/// A line of a chart over time, as the cache stores it.
+/// A line of a chart over time, in the form that the cache stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CourseLine {
-    /// Name of the port or flow; empty if the chart has only one line.
+    /// Name of the port or flow that the line shows; empty if the chart has only one line.
     pub name: String,
-    /// Points of the line: time (ms) and value.
+    /// Points of the chart's line: time (ms) and value.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Course {
-    /// Key of the lines in the cache: quantities and ports.
+    /// Cache key of the chart's lines: quantities and ports.
     #[must_use]
     pub fn key(&self) -> String {
         let ports: Vec<_> = self.ports.iter().map(ToString::to_string).collect();
@@ -69,13 +69,13 @@ impl Course {
         }
     }
 
-    /// Returns the visible points of a line, with times relative to the start of the axis.
+    /// Returns the visible points of a chart line, with times relative to the start of the axis.
     pub fn drawn<'a>(&'a self, line: &'a CourseLine) -> impl Iterator<Item = (f64, f64)> + 'a {
         let behind = line.points.iter().filter(|(ms, _)| *ms >= self.since_ms);
         behind.map(|(ms, value)| (ms - self.since_ms, *value))
     }
 
-    /// Computes the lines of the chart from the tables of a run.
+    /// Computes the lines of the chart over time from the result tables of a run.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -136,9 +136,10 @@ fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
     flows.into_iter().map(line).collect()
 }
 
-/// Computes Jain's fairness index at every time with samples of at least two flows.
+/// Computes Jain's fairness index of the flows' goodputs at every time with at least two flows.
 fn jain(flows: &[CourseLine]) -> CourseLine {
-    // All flows are sampled at equal times. Whole nanoseconds are ordered, unlike floats.
+    // All flows are sampled at equal times. Times are whole nanoseconds, because floats cannot be
+    // elements of an ordered set.
     let instant = |ms: f64| (ms * 1e6).round() as u64;
     let instants: BTreeSet<u64> =
         flows.iter().flat_map(|flow| &flow.points).map(|(ms, _)| instant(*ms)).collect();

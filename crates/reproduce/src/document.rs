@@ -16,18 +16,18 @@ struct VerdictsFile {
     format_version: u32,
     /// Experiments that the `reproduce` command ran, in the order of execution.
     experiments: Vec<ExperimentRecord>,
-    /// Statements named in the command that tests judge instead of runs.
+    /// Statements that the user named and that tests judge instead of runs.
     tested: Vec<TestedRecord>,
 }
 
-/// A statement of a paper that tests judge instead of runs.
+/// A statement of a paper that tests judge instead of simulation runs.
 #[derive(Serialize, JsonSchema)]
 struct TestedRecord {
     /// Number of the statement: `ABM-SET-1`.
     id: String,
-    /// Verdict of the tests that ran here, or else the recorded verdict.
+    /// Verdict of the tests that this command ran, or else the recorded verdict.
     verdict: String,
-    /// Claim of the paper in this statement.
+    /// Text of the claim in the paper.
     statement: String,
     /// Recorded result of the statement's tests, as text.
     measured: String,
@@ -50,7 +50,7 @@ struct ExperimentRecord {
     statements: Vec<StatementRecord>,
 }
 
-/// A statement of a paper, with its verdict.
+/// A statement of a paper with its verdict and measured effects.
 #[derive(Serialize, JsonSchema)]
 struct StatementRecord {
     /// Number of the statement, such as `ABM-F6c-1`.
@@ -71,14 +71,14 @@ struct StatementRecord {
 #[derive(Serialize, JsonSchema)]
 struct EffectRecord {
     verdict: String,
-    /// Mean of the effect over the seeds; null if the effect was not measured.
+    /// Mean of the measured effect over the seeds; null if the effect was not measured.
     mean: Option<f64>,
     /// Half width of the effect's 95 % interval; null with one seed.
     half_width: Option<f64>,
     seeds: Option<u64>,
 }
 
-/// Formats a document as JSON with a final newline.
+/// Formats a serializable document as JSON with a final newline.
 fn text<T: Serialize>(file: &T) -> String {
     serde_json::to_string_pretty(file).expect("plain fields have a form in JSON") + "\n"
 }

@@ -1,4 +1,4 @@
-//! Errors in the reproduction of papers' results, with hints.
+//! Errors in the reproduction of papers' results, with hints to the user.
 
 use crate::TableError;
 use bufferlab_document::{LoadError, Problem};
@@ -20,21 +20,22 @@ pub enum ReproduceError {
         action: &'static str,
         /// Path of the inaccessible file or folder.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error that the operating system reported for the file.
         source: io::Error,
     },
-    /// Experiments are invalid. The error has all mistakes, each with file, line, key and advice.
+    /// Experiment files are invalid. The error has all mistakes, each with file, line, key and
+    /// advice.
     #[error("{}", .0.in_lines())]
     Experiment(#[from] LoadError),
-    /// A table of claims is invalid.
+    /// A table of the papers' claims is invalid.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A table of claims cannot be written as CSV.
+    /// A table of the papers' claims cannot be written as CSV.
     #[error("{name}: {source}")]
     Unwritable {
-        /// Name of the table that cannot be written.
+        /// Name of the claims table that cannot be written.
         name: &'static str,
-        /// Error that the CSV writer reported.
+        /// Error that the CSV writer reported for the table.
         source: csv::Error,
     },
     /// No experiment, paper or statement has the given name.
@@ -48,19 +49,20 @@ pub enum ReproduceError {
     /// An analytical figure has no runs, and therefore no table of values.
     #[error("{0} has no runs whose values could be drawn")]
     NoRuns(String),
-    /// The selected experiments have no `[artifact]` reading.
+    /// The selected experiments have no table `[artifact]` with the settings of a paper's public
+    /// code.
     #[error("none of these experiments has the reading of an artifact")]
     NoReading,
-    /// The selected experiments have no scale with this name.
+    /// The selected experiments do not define the scale with this name.
     #[error("none of these experiments has the scale \"{0}\"")]
     NoScale(&'static str),
-    /// The plan has more runs than the limit of one command.
+    /// The plan of an experiment has more runs than the limit of one command.
     #[error("{experiment}: {beyond}")]
     TooMany {
         /// Name of the experiment that exceeds the limit. If several experiments exceed the limit
         /// together, the last of these experiments.
         experiment: String,
-        /// The exceeded limit and the requested number of runs or seeds.
+        /// The exceeded limit, and the number of runs or seeds that the user requested.
         beyond: Beyond,
     },
     /// An analytical figure cannot be computed. This is a defect, because the figure's
@@ -84,7 +86,7 @@ impl ReproduceError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Advice to the user on how to correct the error.
+    /// Returns advice to the user on how to correct the error.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -112,13 +114,13 @@ impl ReproduceError {
     }
 }
 
-/// A run without numbers, and the reason for the failure.
+/// A run of an experiment that has no numbers, with the reason for its failure.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{point}: {cause}")]
 pub struct RunFailure {
     /// Description of the run: experiment, axis values, variant, seed.
     pub point: String,
-    /// Reason for the failure of the run, shared by equal runs.
+    /// Reason for the failure of the run; equal runs share the reason.
     pub cause: Arc<FailureCause>,
 }
 
@@ -134,13 +136,13 @@ pub enum FailureCause {
     /// The scenario is invalid, or the experiment sets an invalid value.
     #[error("{}", .0.problems().iter().map(Problem::in_one_line).collect::<Vec<_>>().join("; "))]
     Scenario(LoadError),
-    /// The simulation of the run failed.
+    /// The simulation of the experiment's run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A defect of the program: computing the numbers from the tables panicked.
+    /// A defect of the program: a panic while the program computed the numbers from the tables.
     #[error("{0}; this is a bug in bufferlab, please report it")]
     Panicked(#[from] Panicked),
-    /// The result tables of the run cannot be read.
+    /// The result tables of the simulation run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// The run's summary cannot be computed.
@@ -154,13 +156,13 @@ pub enum FailureCause {
     Kept {
         /// Path of the cache file.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error that the operating system reported for the cache file.
         source: io::Error,
     },
-    /// The run was assigned to another machine, and its result did not arrive.
+    /// The run was assigned to another machine, and the result of the run did not arrive.
     #[error("{0}")]
     Elsewhere(String),
-    /// The run's results were removed from the cache, or damaged.
+    /// The run's results were removed from the cache, or the cache file is damaged.
     #[error("{}: the numbers have vanished", .0.display())]
     Vanished(PathBuf),
 }

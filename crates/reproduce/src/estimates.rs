@@ -1,4 +1,4 @@
-//! Means and intervals that charts show: computed from runs, or read back from a `values.csv`.
+//! Means and intervals that charts show. They are computed from runs, or read from a `values.csv`.
 
 use crate::expression::{ValueError, Values};
 use crate::registry::CLAIMS;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Name of the file with an experiment's recorded values.
+/// Name of the file with an experiment's recorded values at one scale and under one profile.
 pub(crate) fn values_name(id: &str, scale: &str, profile: &str) -> String {
     format!("{}.{scale}.{profile}.csv", id.replace('/', "-"))
 }
@@ -23,7 +23,7 @@ pub(crate) fn values_name(id: &str, scale: &str, profile: &str) -> String {
 pub struct Estimates {
     experiment: Arc<Experiment>,
     grid: Vec<Vec<usize>>,
-    /// Key of a value: metric, variant and axis values.
+    /// Estimates by metric, index of the variant, and indices of the axis values.
     cells: BTreeMap<(String, usize, Vec<usize>), Estimate>,
 }
 
@@ -58,8 +58,8 @@ impl Estimates {
         Self::parse(experiment, &file.display().to_string(), &text)
     }
 
-    /// Reads the recorded estimates of an experiment, which are part of the program; `None` if the
-    /// experiment has no recorded estimates at this scale and under this profile.
+    /// Reads the estimates of an experiment that are embedded in the program. The result is `None`
+    /// if no estimates are recorded at this scale and under this profile.
     ///
     /// # Errors
     /// If the record has a variant, metric or axis value that the experiment lacks.
@@ -74,7 +74,8 @@ impl Estimates {
     }
 
     /// Reads the estimates of an experiment from a folder of recorded values, such as
-    /// `claims/values`; `None` if the folder has no values at this scale and under this profile.
+    /// `claims/values`. The result is `None` if the folder has no values at this scale and under
+    /// this profile.
     ///
     /// # Errors
     /// The errors of [`Estimates::read`].
@@ -109,14 +110,14 @@ impl Estimates {
         &self.experiment
     }
 
-    /// Combinations of axis values whose runs exist, as one index per axis.
+    /// Combinations of axis values whose runs exist. A combination has one index per axis.
     #[must_use]
     pub fn grid(&self) -> &[Vec<usize>] {
         &self.grid
     }
 
-    /// Returns the estimate of a metric for a variant at some axis values. The result is `None` if
-    /// the metric has no value.
+    /// Returns the estimate of a metric for a variant at some axis values. The estimate is `None`
+    /// if the metric has no value.
     #[must_use]
     pub fn get(&self, metric: &str, variant: usize, places: &[usize]) -> Option<Estimate> {
         self.cells.get(&(metric.to_owned(), variant, places.to_vec())).copied()
@@ -179,7 +180,7 @@ impl Values for Estimates {
 }
 
 impl Runs {
-    /// Finds the index of a variant, and the indices of labels on the axes.
+    /// Finds the index of a variant of the experiment, and the indices of labels on the axes.
     pub(crate) fn locate(
         &self,
         metric: &str,
@@ -205,7 +206,7 @@ impl Runs {
 }
 
 struct Line {
-    /// Name and value of each column of an axis.
+    /// Name and value of each column that belongs to an axis of the experiment.
     places: Vec<(String, String)>,
     variant: String,
     metric: String,
@@ -228,7 +229,7 @@ impl CsvRow for Line {
 }
 
 impl Line {
-    /// Finds the indices of a line of `values.csv` in the experiment.
+    /// Finds the variant and axis values of a line of `values.csv` in the experiment.
     #[expect(clippy::type_complexity, reason = "a cell with its key")]
     fn place(
         self,

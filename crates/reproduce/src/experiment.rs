@@ -23,10 +23,10 @@
 //! [quick.set]
 //! duration = "0.5 s"
 //!
-//! [paper]                                         # the full size, if it can be run
+//! [paper]                                         # the size of the paper's runs, if feasible
 //! seeds = 5
 //!
-//! [artifact]                                      # the reading of the authors' simulator: `--profile artifact`
+//! [artifact]                                      # settings of the authors' simulator: `--profile artifact`
 //! about = "alpha is a list."
 //! [artifact.set]
 //! "switch.buffer" = "3932160 B"
@@ -62,12 +62,12 @@ use bufferlab_theory::figures::Entry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Size at which an experiment runs: reduced or as in the paper.
+/// Size at which an experiment runs: reduced (`quick`) or as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScaleName {
-    /// Reduced size of the runs, which takes minutes for a paper.
+    /// Reduced size of the runs; all experiments of one paper take minutes.
     Quick,
-    /// Size of the runs in the paper: hours for a paper.
+    /// Size of the runs in the paper; all experiments of one paper take hours.
     Paper,
 }
 
@@ -85,10 +85,10 @@ impl ScaleName {
 /// Dotted keys of a scenario with their values, in the order of the file.
 pub type Overrides = Vec<Setting>;
 
-/// An experiment: a figure or table of a paper.
+/// An experiment: a figure or table of a paper as data.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Name of the experiment from paper and figure: `abm/fig6`.
+    /// Name of the experiment from the names of paper and figure: `abm/fig6`.
     pub id: String,
     /// Title of the experiment in one line.
     pub title: String,
@@ -105,20 +105,20 @@ pub struct Experiment {
 pub enum Content {
     /// An analytical figure, whose values are computed without runs.
     Figure(&'static Entry),
-    /// Runs of a scenario, whose tables give the values.
+    /// Simulation runs of a scenario, whose result tables give the values.
     Runs(Box<Runs>),
 }
 
-/// Runs of an experiment, with its charts and statements.
+/// Simulation runs of an experiment, with its charts and statements.
 #[derive(Clone, Debug)]
 pub struct Runs {
     /// Path of the experiment's scenario file.
     pub scenario: PathBuf,
     /// Overrides of scenario keys for every run.
     pub set: Overrides,
-    /// Axes of the experiment. The first axis is the horizontal axis of the panels.
+    /// Axes of the experiment. The first axis is the horizontal axis of the charts.
     pub axes: Vec<Axis>,
-    /// Compared variants: policies, or any other changes of the scenario.
+    /// Variants that the experiment compares: policies, or any other changes of the scenario.
     pub variants: Vec<Variant>,
     /// Metrics of the experiment by their short names.
     pub metrics: BTreeMap<String, Metric>,
@@ -126,7 +126,7 @@ pub struct Runs {
     pub quick: Scale,
     /// The paper's scale, if the experiment has one.
     pub paper: Option<Scale>,
-    /// The reading of the authors' public simulator, if the experiment has one.
+    /// The settings of the authors' public simulator, if the experiment has such settings.
     pub artifact: Option<Reading>,
     /// Charts that plot metrics over the axes of the experiment.
     pub panels: Vec<Panel>,
@@ -143,11 +143,11 @@ pub struct Axis {
     pub name: String,
     /// Title of the axis in charts, with the unit.
     pub title: String,
-    /// Values that the experiment's axis takes.
+    /// Values that the experiment's axis takes, in the order of the experiment file.
     pub values: Vec<AxisValue>,
 }
 
-/// A value on an axis of an experiment.
+/// A value on an axis of an experiment, with the scenario keys that it sets.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
     /// Label of the axis value in tables and expressions.
@@ -169,11 +169,11 @@ pub struct Variant {
     pub set: Overrides,
     /// Scenario file of the variant; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
-    /// Overrides of scenario keys for the variant in the reading of the authors' artifact.
+    /// Overrides of scenario keys for the variant under the profile of the authors' public code.
     pub artifact: Overrides,
 }
 
-/// A scale of an experiment: number of seeds and size of the runs.
+/// A scale of an experiment: number of seeds, and size of the simulation runs.
 #[derive(Clone, Debug)]
 pub struct Scale {
     /// Number of seeds for each variant and combination of axis values.
@@ -182,26 +182,28 @@ pub struct Scale {
     pub set: Overrides,
     /// Scenario file at this scale; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
-    /// Labels of the axis values that run at this scale, by axis. All values of other axes run.
+    /// Labels of the axis values that run at this scale, by axis. Axes that are not listed run with
+    /// all values.
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// A reading: the choices of a public simulator where its paper says something else, or nothing.
-/// The scenario key `profile` selects further choices.
+/// Settings of a public simulator that differ from its paper, or that the paper omits. The scenario
+/// key `profile` selects further settings.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Description of how the reading differs from the paper.
+    /// Description of how the public simulator differs from the paper.
     pub about: String,
-    /// Overrides of scenario keys for all variants in this reading.
+    /// Overrides of scenario keys for all variants under the profile of the public simulator.
     pub set: Overrides,
-    /// Scenario file of the reading at every scale; `None` for the experiment's scenario file.
+    /// Scenario file of the public simulator at every scale; `None` for the experiment's scenario
+    /// file.
     pub scenario: Option<PathBuf>,
 }
 
 /// A chart of a metric over an axis of the experiment.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// Caption of the chart.
+    /// Caption of the chart on the experiment's page.
     pub title: String,
     /// Short name of the metric that the chart plots.
     pub metric: String,
@@ -212,69 +214,70 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Whether the panel plots the variant with the name `variant`.
+    /// Whether the chart plots the variant with the name `variant`.
     #[must_use]
     pub fn shows(&self, variant: &str) -> bool {
         self.variants.as_ref().is_none_or(|names| names.iter().any(|name| name == variant))
     }
 }
 
-/// A statement of a paper, with the criterion for its verdict.
+/// A statement of a paper that the experiment checks, with the criterion for its verdict.
 #[derive(Clone, Debug)]
 pub struct ClaimCheck {
     /// Number of the statement in the table of claims.
     pub id: String,
     /// Text of the statement, if it is in no table of claims.
     pub statement: Option<String>,
-    /// Conditions that must all hold for the statement to pass.
+    /// Conditions that must all be met for the statement to pass.
     pub conditions: Vec<Condition>,
-    /// Reason why the statement cannot be decided: the paper omits a fact that it depends on. A
-    /// statement with this reason has no conditions.
+    /// Reason why the statement cannot be decided: the paper omits a fact on which the statement
+    /// depends. A statement with this reason has no conditions.
     pub not_checkable: Option<String>,
-    /// Remark that pages print beside the verdict.
+    /// Remark that pages print beside the verdict on the statement.
     pub note: Option<String>,
-    /// Effects of the statement under other readings of the paper.
+    /// Effects of the statement under alternative interpretations of the paper.
     pub beside: Vec<Beside>,
 }
 
-/// An effect under an alternative reading of the paper.
+/// An effect under an alternative interpretation of the paper.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Description of the alternative reading of the paper.
+    /// Description of the alternative interpretation of the paper.
     pub reading: String,
-    /// Expression that measures the effect under the alternative reading.
+    /// Expression that measures the effect under the alternative interpretation.
     pub effect: String,
-    /// Whether pages show the effect in percent.
+    /// Whether pages show the alternative effect in percent.
     pub percent: bool,
 }
 
-/// A condition of a statement: an effect, and the band of accepted values.
+/// A condition of a statement: an effect, and the band of values that the criterion accepts.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// Expression that measures the effect, see [`crate::expression`].
+    /// Expression over metrics that measures the effect, see [`crate::expression`].
     pub effect: String,
-    /// Smallest value of the effect that meets the criterion.
+    /// Smallest value of the effect that meets the statement's criterion.
     pub at_least: Option<f64>,
-    /// Largest value of the effect that meets the criterion.
+    /// Largest value of the effect that meets the statement's criterion.
     pub at_most: Option<f64>,
-    /// Value of the effect if nothing differs; `None` if the statement is that nothing differs.
+    /// Value of the effect if the schemes do not differ; `None` if the statement claims no
+    /// difference.
     pub neutral: Option<f64>,
-    /// Value of the effect that the paper states.
+    /// Value of the effect that the paper states in numbers.
     pub paper: Option<f64>,
-    /// Whether pages show the effect in percent.
+    /// Whether pages show the measured effect in percent.
     pub percent: bool,
-    /// Rule that combines the seeds' values into one number.
+    /// Rule that combines the effects of all seeds into one number.
     pub over_seeds: OverSeeds,
-    /// Guard expression, which must be above 0 for the effect to be meaningful.
+    /// Guard expression, such as a number of losses, which must be above 0 for a meaningful effect.
     pub guard: Option<String>,
     /// Side of the band on which the scheme does better than the paper states, if known.
     pub better: Option<Better>,
-    /// Position in a chart at which the paper's value is marked.
+    /// Position in a chart at which the chart marks the paper's value.
     pub mark: Option<PaperMark>,
 }
 
 impl Experiment {
-    /// Reads an experiment from its file.
+    /// Reads an experiment from its TOML file.
     ///
     /// # Errors
     /// If the file cannot be read or is not a valid experiment: all mistakes, with file, line, key
@@ -287,18 +290,18 @@ impl Experiment {
     /// Reads an experiment from text, as if from a file at `path` (which need not exist).
     ///
     /// # Errors
-    /// All mistakes in the text.
+    /// All mistakes in the text of the experiment.
     pub fn from_text(path: &Path, id: &str, text: &str) -> Result<Self, LoadError> {
         read::experiment(path, id, text)
     }
 
-    /// Returns the first part of the id: the paper (`abm`), or the study.
+    /// Returns the first component of the experiment's id: the paper (`abm`), or the study.
     #[must_use]
     pub fn paper(&self) -> &str {
         self.id.split_once('/').map_or(&self.id, |(paper, _)| paper)
     }
 
-    /// Returns the runs of the experiment; `None` for an analytical figure.
+    /// Returns the simulation runs of the experiment; `None` for an analytical figure.
     #[must_use]
     pub fn runs(&self) -> Option<&Runs> {
         match &self.content {
@@ -307,7 +310,7 @@ impl Experiment {
         }
     }
 
-    /// Mutable access to the runs of an experiment; `None` for an analytical figure.
+    /// Mutable access to the simulation runs of an experiment; `None` for an analytical figure.
     pub(crate) fn runs_mut(&mut self) -> Option<&mut Runs> {
         match &mut self.content {
             Content::Runs(runs) => Some(runs),
@@ -333,7 +336,8 @@ impl Experiment {
 }
 
 impl Runs {
-    /// Returns the settings of `scale`; `None` if the experiment lacks this scale.
+    /// Returns the settings of the experiment at `scale`; `None` if the experiment lacks this
+    /// scale.
     #[must_use]
     pub fn scale(&self, scale: ScaleName) -> Option<&Scale> {
         match scale {

@@ -1,16 +1,16 @@
-//! The explorer of a figure's page: every metric of the experiment over every axis.
+//! The interactive explorer on a figure's page: every metric of the experiment over every axis.
 
 use crate::Estimates;
 use crate::mark::placed;
 use bufferlab_report::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 use std::collections::BTreeSet;
 
-/// Builds the explorer of all runs of an experiment. An experiment without axes has no explorer;
-/// its page has a table of values.
+/// Builds the interactive explorer of an experiment's runs. An experiment without axes has no
+/// explorer; its page has a table of values.
 pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     let runs = estimates.experiment().runs()?;
     let grid = estimates.grid();
-    // At a reduced scale, an experiment may omit values of an axis.
+    // At a reduced scale, an experiment may omit some values of an axis.
     let ran = |axis: usize| grid.iter().map(|places| places[axis]).collect::<BTreeSet<_>>();
     let axes: Vec<ExplorerAxis> = runs
         .axes
@@ -26,7 +26,7 @@ pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     if axes.is_empty() {
         return None;
     }
-    // List metrics with a panel first, under the panel's caption.
+    // Metrics with a chart are first in the list, under the chart's caption.
     let mut metrics: Vec<(&String, ExplorerMetric)> = Vec::new();
     for panel in &runs.panels {
         if !metrics.iter().any(|(name, _)| **name == panel.metric) {

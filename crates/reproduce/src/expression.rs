@@ -1,22 +1,22 @@
-//! Expressions that measure a statement: scripts over the metrics of runs, as means over the seeds.
-//! The last value of the script is the result.
+//! Expressions that measure a paper's statement: scripts over the metrics of runs, as means over
+//! the seeds. The last value of the script is the measured effect.
 //!
 //! The language is [Rhai](https://rhai.rs) with these functions:
 //!
 //! | function | value |
 //! |---|---|
-//! | `v(metric, variant)`, `v(metric, variant, x)`, `v(metric, variant, x, y)` | the metric of a run; `x`, `y` are values of the axes in their order |
-//! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, with a fixed value on the second |
+//! | `v(metric, variant)`, `v(metric, variant, x)`, `v(metric, variant, x, y)` | the metric's value in a run; `x` is a value of the first axis, `y` of the second axis |
+//! | `over(metric, variant)`, `over(metric, variant, y)` | the metric's values along the first axis; `y` is a fixed value of the second axis |
 //! | `xs()` | the values of the first axis, as numbers |
-//! | `lower(scheme, baseline)` | how far the scheme is below the baseline: (baseline − scheme) / baseline, 0 if both are 0; also of two lists |
-//! | `fewer(scheme, baseline)` | like `lower`, for counts with a baseline that may be 0: relative to the larger of both, so that some against none gives −1 |
-//! | `ratio(a, b)` | a / b; also of two lists |
-//! | `mean(list)`, `min(list)`, `max(list)` | |
-//! | `farthest(list)` | the value that is farthest from 0, with its sign |
-//! | `median(list)` | the middle value; for an even number, the mean of the two middle values |
+//! | `lower(scheme, baseline)` | relative reduction by the scheme: (baseline − scheme) / baseline; 0 if scheme and baseline are 0; lists are compared by element |
+//! | `fewer(scheme, baseline)` | like `lower`, for counts: the difference is relative to the larger count, so that a baseline of 0 gives −1 |
+//! | `ratio(a, b)` | the quotient a / b; lists are divided by element |
+//! | `mean(list)`, `min(list)`, `max(list)` | the mean, the smallest and the largest value of the list |
+//! | `farthest(list)` | the value of the list that is farthest from 0, with its sign |
+//! | `median(list)` | the middle value of the list; for an even number of values, the mean of the two middle values |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1; 0 for constant values |
 //! | `slope(x, y)` | slope of the straight line through the points, by least squares |
-//! | `rising(list)` | the smallest step between neighbours, relative to the first of them: −0.1 is a fall by a tenth |
+//! | `rising(list)` | the smallest relative step between neighbouring values of the list: −0.1 is a fall by a tenth |
 //!
 //! Lists are written `["dt", "fab"].map(|p| v("incast", p, 0.4))`.
 
@@ -25,21 +25,22 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Scope};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Source of metric values for expressions: runs, as means over their seeds.
+/// Source of metric values for expressions; the values are means over the seeds of the runs.
 pub trait Values: Send + Sync {
     /// Returns the value of a metric in the runs of a variant at some axis values.
     ///
     /// # Errors
-    /// If there is no such run, or the run has no such value.
+    /// If there is no run with this variant and these axis values, or the run has no value of the
+    /// metric.
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError>;
     /// Returns the labels and numbers of the first axis's values.
     fn first_axis(&self) -> Vec<(String, f64)>;
 }
 
-/// A query for a number of a run: metric, variant and axis values.
+/// A query of an expression for a number of a run: metric, variant and axis values.
 pub type Question = (String, String, Vec<String>);
 
-/// A source of metric values that records the queries.
+/// A source of metric values that records the queries of an expression.
 pub struct Traced {
     values: Arc<dyn Values>,
     questions: Mutex<BTreeSet<Question>>,
@@ -52,7 +53,7 @@ impl Traced {
         Self { values, questions: Mutex::default() }
     }
 
-    /// Returns the recorded queries of metrics that had an answer.
+    /// Returns the recorded queries for metrics that had a value.
     #[must_use]
     pub fn questions(&self) -> BTreeSet<Question> {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -72,15 +73,15 @@ impl Values for Traced {
     }
 }
 
-/// A source of metric values that answers every query with the numbers of one scheme. So every
-/// comparison shows no difference.
+/// A source of metric values that answers every query with the numbers of one scheme. With this
+/// source, every comparison of schemes shows no difference.
 pub struct OneForAll {
     values: Arc<dyn Values>,
     scheme: String,
 }
 
 impl OneForAll {
-    /// Replaces every scheme of the source `values` by `scheme`.
+    /// Replaces every scheme of the source `values` by the one scheme `scheme`.
     #[must_use]
     pub fn new(values: Arc<dyn Values>, scheme: &str) -> Self {
         Self { values, scheme: scheme.to_owned() }
@@ -109,7 +110,7 @@ pub enum ValueError {
     /// The number of axis values in a query does not match the number of axes.
     #[error("{given} values for {axes} axes")]
     Places {
-        /// Number of axis values that the query names.
+        /// Number of axis values that the query for a metric names.
         given: usize,
         /// Number of axes that the experiment has.
         axes: usize,
@@ -122,30 +123,30 @@ pub enum ValueError {
         /// Label of the requested axis value, which the axis lacks.
         label: String,
     },
-    /// Runs at this scale omit the requested axis value.
+    /// Runs at the requested scale omit the requested axis value.
     #[error("{variant}{} does not run at this scale", at(.places))]
     LeftOut {
-        /// Name of the variant that the query asks for.
+        /// Name of the variant for which the query asks.
         variant: String,
-        /// Axis values that the query asks for.
+        /// Axis values for which the query asks, as text.
         places: String,
     },
-    /// The run that the query asks for failed.
+    /// The run from which the query needs a number failed.
     #[error(transparent)]
     Failed(#[from] RunFailure),
     /// The run has no value of the metric, for example because none of its flows finished.
     #[error("the run of {variant}{} has no value of {metric}", at(.places))]
     Nothing {
-        /// Name of the variant that the query asks for.
+        /// Name of the variant for which the query asks.
         variant: String,
-        /// Axis values that the query asks for.
+        /// Axis values for which the query asks, as text.
         places: String,
         /// Key of the metric that has no value in the run.
         metric: String,
     },
 }
 
-/// Returns " at " and the axis values, and nothing for an experiment without axes.
+/// Returns " at " and the axis values; the text is empty for an experiment without axes.
 fn at(places: &str) -> String {
     if places.is_empty() { String::new() } else { format!(" at {places}") }
 }
@@ -153,16 +154,17 @@ fn at(places: &str) -> String {
 /// Reason why an expression over metrics has no value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExpressionError {
-    /// Syntax error, with line and column of the expression.
+    /// Syntax error of an expression, with line and column of the expression.
     #[error("{0}")]
     Syntax(String),
-    /// Evaluation failed: a value is missing, or a function received an invalid argument.
+    /// The evaluation of an expression failed: a value is missing, or a function received an
+    /// invalid argument.
     #[error("{0}")]
     Evaluation(String),
     /// The value of the expression is infinite or not a number.
     #[error("the result is {0}")]
     NotFinite(f64),
-    /// No seed has numbers, so the expression cannot be evaluated.
+    /// No seed has results, so the expression cannot be evaluated.
     #[error("no seed ran")]
     NoSeed,
 }
@@ -170,7 +172,7 @@ pub enum ExpressionError {
 /// Checks the syntax of an expression and compiles the expression.
 ///
 /// # Errors
-/// The syntax error, with its position in the expression.
+/// If the syntax is wrong; the error has the position in the expression.
 pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
     plain_engine().compile(expression).map_err(|error| ExpressionError::Syntax(error.to_string()))
 }
@@ -178,7 +180,7 @@ pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
 /// Evaluates an expression over the metrics of runs.
 ///
 /// # Errors
-/// If the syntax is wrong, a value is missing, or the result is not a finite number.
+/// If the syntax is wrong, a metric value is missing, or the result is not a finite number.
 pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, ExpressionError> {
     evaluate_with(expression, values, &[])
 }
@@ -186,16 +188,16 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
 /// Value of a named constant in an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// The constant is a number.
+    /// The value of the named constant is a number.
     Number(f64),
-    /// The constant is the label of an axis value.
+    /// The value of the named constant is the label of an axis value.
     Label(&'a str),
 }
 
 /// Evaluates an expression over metrics that may use named constants.
 ///
 /// # Errors
-/// Returns the errors of [`evaluate`].
+/// The errors of [`evaluate`].
 pub(crate) fn evaluate_with(
     expression: &str,
     values: &Arc<dyn Values>,
@@ -220,13 +222,13 @@ pub(crate) fn evaluate_with(
 
 type Answer<T> = Result<T, Box<EvalAltResult>>;
 
-/// Creates an engine with the functions that need no values.
+/// Creates an engine for expressions with the functions that need no metric values.
 fn plain_engine() -> Engine {
     let mut engine = Engine::new();
-    // A script that never ends is a mistake of its author, so the engine limits the operations of a
-    // script.
+    // A script that never ends is a mistake of its author, so the engine limits the number of
+    // operations.
     engine.set_max_operations(1_000_000);
-    // This depth of nesting suffices for `if a { b } else { c }` over two metrics in nested calls.
+    // This nesting depth suffices for `if a { b } else { c }` over two metrics in nested calls.
     engine.set_max_expr_depths(64, 32);
     engine.register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, lower));
     engine.register_fn("fewer", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, fewer));
@@ -329,7 +331,8 @@ fn lower(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base }
 }
 
-/// Variant of [`lower`] for a scheme with fewer events, relative to the larger value.
+/// Relative reduction of an event count by `scheme`, like [`lower`] but relative to the larger
+/// count.
 fn fewer(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base.max(scheme) }
 }
@@ -379,7 +382,8 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
     if spread == 0.0 { 0.0 } else { sum(&|a, b| (a - mx) * (b - my)) / spread }
 }
 
-/// Returns the innermost error message, without positions inside the expression.
+/// Returns the innermost message of an error in an expression, without positions inside the
+/// expression.
 fn reason(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => reason(inner),
@@ -439,11 +443,13 @@ mod tests {
     fn rank_correlation_knows_only_the_order() {
         assert_eq!(evaluated("spearman([1, 2, 3, 4], [1, 10, 11, 1000])"), Ok(1.0));
         assert_eq!(evaluated("spearman([1, 2, 3], [3, 2, 1])"), Ok(-1.0));
-        // The squared rank differences are 0, 1 and 1: 1 - 6 * 2 / (3 * 8).
+        // The squared differences of the ranks are 0, 1 and 1, so the result is 1 - 6 * 2 / (3 *
+        // 8).
         assert_eq!(evaluated("spearman([1, 2, 3], [1, 3, 2])"), Ok(0.5));
         assert_eq!(evaluated(r#"spearman(xs(), over("m", "one"))"#), Ok(1.0));
         assert_eq!(evaluated("spearman([1, 2, 3], [5, 5, 5])"), Ok(0.0));
-        // The ranks are 1, 2.5, 2.5 and 1, 2, 3.
+        // The ranks of the first list are 1, 2.5 and 2.5; the ranks of the second list are 1, 2 and
+        // 3.
         let tied = evaluated("spearman([1, 2, 2], [1, 2, 3])").expect("ties are fine");
         assert!((tied - 0.866_025_403_784).abs() < 1e-9);
     }
@@ -463,7 +469,7 @@ mod tests {
     #[test]
     fn the_slope_is_that_of_least_squares() {
         assert_eq!(evaluated("slope([1, 2, 3], [5, 7, 9])"), Ok(2.0));
-        // The residuals of the line 2 x are 1, -2 and 1.
+        // The residuals of the line y = 2 x at the three points are 1, -2 and 1.
         assert_eq!(evaluated("slope([1, 2, 3], [3, 2, 7])"), Ok(2.0));
         assert!(evaluated("slope([1, 2], [3])").is_err_and(|why| why.contains("lists of 2 and 1")));
     }
@@ -480,7 +486,7 @@ mod tests {
     fn constants_are_numbers_and_places() {
         let values: Arc<dyn Values> = Arc::new(Square);
         let constants = [("paper", Constant::Number(0.75)), ("x", Constant::Label("2"))];
-        // Functions that a script defines also see the constants.
+        // Functions that a script defines can also use the named constants.
         let script = r#"mean(["one", "two"].map(|p| v("m", p, x))) * (1.0 - paper)"#;
         assert_eq!(evaluate_with(script, &values, &constants), Ok(1.5));
     }

@@ -14,7 +14,7 @@ pub struct PaperFigure {
     pub paper: String,
     /// Name of the figure in the paper: `Fig. 6`, `Table 1` or `Alg. 1`.
     pub figure: String,
-    /// Content of the paper's figure in one line.
+    /// Content of the paper's figure or table in one line.
     pub shows: String,
     /// Reason why the figure has nothing to reproduce; otherwise empty.
     pub conceptual: String,
@@ -36,11 +36,11 @@ impl CsvRow for PaperFigure {
 /// Kind of a numbered part of a paper: figure, table or algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureKind {
-    /// A figure of a paper.
+    /// A figure with a number, such as `Fig. 6`.
     Figure,
-    /// A table of a paper.
+    /// A table with a number, such as `Table 1`.
     Table,
-    /// An algorithm of a paper.
+    /// An algorithm with a number, such as `Alg. 1`.
     Algorithm,
 }
 
@@ -51,7 +51,7 @@ pub struct FigureRef {
     pub kind: FigureKind,
     /// Number of the figure or table in the paper.
     pub number: u32,
-    /// Letter of the panel; `None` for the whole figure.
+    /// Letter of the figure's panel; `None` for the whole figure.
     pub letter: Option<char>,
 }
 
@@ -67,8 +67,8 @@ impl FigureRef {
         format!("{kind} {}", self.number)
     }
 
-    /// Whether two references name the same figure, or one names a figure and the other a panel of
-    /// this figure.
+    /// Whether two references name one figure. A reference to a figure also matches a reference to
+    /// a panel of this figure.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let letters = self.letter.is_none() || other.letter.is_none() || self.letter == other.letter;
@@ -103,7 +103,7 @@ pub fn places(text: &str) -> Vec<FigureRef> {
                     }
                     found.extend(letters.into_iter().map(|letter| place(Some(letter))));
                 }
-                // A single letter belongs to the preceding figure: `Fig. 16a,c`.
+                // A letter without a number belongs to the preceding figure: `Fig. 16a,c`.
                 (Some(_), None, Some(last)) if word.len() == 1 => {
                     let letter = word.chars().next();
                     found.push(FigureRef { letter, ..last.clone() });
@@ -115,7 +115,7 @@ pub fn places(text: &str) -> Vec<FigureRef> {
     found
 }
 
-/// Parses a number with optional letters: `12` has none, `9b-c` has the letters b and c.
+/// Parses a figure's number with optional letters: `12` has none, `9b-c` has the letters b and c.
 fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     let number = word[..end].parse().ok()?;
@@ -134,12 +134,12 @@ pub fn name_of(paper: &str) -> String {
     paper.split(' ').next().unwrap_or_default().to_lowercase()
 }
 
-/// Whether experiments call the paper of a ledger row `name`.
+/// Whether the paper of a ledger row has the name `name` in the ids of experiments.
 fn is_of(row: &LedgerRow, name: &str) -> bool {
     name_of(&row.claim.paper) == name
 }
 
-/// Returns the rows of the statements about some figures. The places that a row names decide.
+/// Returns the ledger rows whose statements are about one of the figures in `shown`.
 pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> Vec<&'a LedgerRow> {
     let about = |row: &&LedgerRow| {
         let named = places(&row.claim.figure_table_section);

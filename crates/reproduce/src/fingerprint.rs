@@ -19,16 +19,16 @@ use std::collections::{BTreeMap, BTreeSet};
 const BEHAVIOURS: &str = include_str!("../../../claims/behaviours.csv");
 /// Number of hexadecimal digits that a fingerprint has.
 const DIGITS: usize = 16;
-/// Keys of a scenario that do not change results.
+/// Keys of a scenario that do not change the results of its run.
 const TEXTS: [&str; 4] = ["name", "description", "title", "seed"];
 
-/// A line of `claims/behaviours.csv`.
+/// A line of `claims/behaviours.csv`: a version of a rule, or a later scenario key.
 struct Behaviour {
     /// `rule` for a rule of the engine, or `key` for a scenario key that a later version added.
     kind: String,
     /// Name of the rule, such as `policy.dt`, or the dotted key of a scenario.
     name: String,
-    /// Version of the rule, or the value of the key that keeps the earlier behaviour.
+    /// Version of the rule, or the value with which the key keeps the earlier behaviour.
     value: String,
 }
 
@@ -44,11 +44,11 @@ impl CsvRow for Behaviour {
     }
 }
 
-/// Versions of the engine's rules, and scenario keys that later versions added.
+/// Versions of the engine's rules, and scenario keys that later versions of bufferlab added.
 pub struct Behaviours(Vec<Behaviour>);
 
 impl Behaviours {
-    /// Returns the behaviours of this program, from the embedded table.
+    /// Returns the versions of the engine's rules in this program, from the embedded table.
     ///
     /// # Errors
     /// If the embedded table is damaged.
@@ -56,13 +56,13 @@ impl Behaviours {
         Ok(Self(rows("claims/behaviours.csv", BEHAVIOURS)?))
     }
 
-    /// Version of a rule; 1 if the table lacks the rule.
+    /// Returns the version of an engine's rule; 1 if the table lacks the rule.
     fn version(&self, rule: &str) -> &str {
         let known = self.0.iter().rfind(|one| one.kind == "rule" && one.name == rule);
         known.map_or("1", |one| one.value.as_str())
     }
 
-    /// Whether the value of a later key keeps the behaviour from before the key existed.
+    /// Whether the value of a scenario key keeps the behaviour from before bufferlab had the key.
     fn is_added(&self, key: &str, value: &str) -> bool {
         let is_key = |one: &&Behaviour| {
             one.kind == "key"
@@ -74,7 +74,7 @@ impl Behaviours {
     }
 }
 
-/// Properties of a plan's point on which its results depend.
+/// Properties of a run in a plan on which the run's results depend.
 struct PointPrint {
     hash: String,
     rules: BTreeSet<String>,
@@ -88,7 +88,7 @@ pub struct Fingerprints<'a> {
 }
 
 impl<'a> Fingerprints<'a> {
-    /// Loads the scenarios of a plan, each at its first seed.
+    /// Loads the scenarios of a plan's runs, each with its first seed.
     ///
     /// # Errors
     /// If a scenario cannot be loaded.
@@ -180,10 +180,10 @@ fn rules(values: &BTreeMap<String, Value>) -> BTreeSet<String> {
 }
 
 /// Checks the records of `ledger` against the experiments and returns all records. A record whose
-/// fingerprint differs from the current fingerprint has the verdict VOID.
+/// fingerprint differs from the experiment's current fingerprint has the verdict VOID.
 ///
 /// # Errors
-/// The orphans: records whose experiment, statement, scale or reading no longer exists.
+/// The orphans: records whose experiment, statement, scale or profile no longer exists.
 pub fn void_changed(ledger: &Ledger, registry: &Registry) -> Result<Vec<Record>, Vec<String>> {
     let behaviours = Behaviours::recorded().map_err(|why| vec![why.to_string()])?;
     let mut prints: BTreeMap<(String, String, String), BTreeMap<String, String>> = BTreeMap::new();
@@ -205,15 +205,15 @@ pub fn void_changed(ledger: &Ledger, registry: &Registry) -> Result<Vec<Record>,
                 )),
             }
         }
-        // VOID records come last, as after loading the table again.
+        // VOID records are the last records of a row, as in a ledger that is loaded again.
         of_row.sort_by_key(rank);
         records.extend(of_row);
     }
     if orphans.is_empty() { Ok(records) } else { Err(orphans) }
 }
 
-/// Current fingerprints of an experiment's statements; none if the experiment lacks the
-/// scale or the reading.
+/// Returns the current fingerprints of an experiment's statements. The map is empty if the
+/// experiment lacks the scale or the profile.
 fn fingerprints(
     registry: &Registry,
     (id, scale, profile): &(String, String, String),

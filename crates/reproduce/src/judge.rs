@@ -1,10 +1,11 @@
-//! Judges statements by the runs of an experiment.
+//! Judges a paper's statements by the simulation runs of an experiment.
 //!
-//! *Estimate.* The effect of a condition is evaluated on the metrics' means over the seeds. So "at
-//! every load" and "up to" refer to means, not to extremes of noise. The 95 % interval comes from
-//! the jackknife: the effect is evaluated again without each seed in turn. The pseudo-values
-//! `n t - (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the
-//! unit, because all schemes of a seed have equal arrivals. The rules of [`crate::verdict`] decide.
+//! *Estimate.* The effect of a condition is evaluated on the metrics' means over the seeds. So the
+//! phrases "at every load" and "up to" refer to means, not to extremes of noise. The 95 % interval
+//! comes from the jackknife: the effect is evaluated again without each seed in turn. The
+//! pseudo-values `n t - (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981).
+//! The seeds are the units of the jackknife, because all schemes of a seed have equal arrivals. The
+//! rules of [`crate::verdict`] give the verdict.
 //!
 //! *Guards.* A PASS that could not have failed is meaningless. So a passing condition
 //! becomes INCONCLUSIVE
@@ -21,14 +22,15 @@ use bufferlab_report::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A condition of a statement, with its measured effect.
+/// A condition of a paper's statement, with its measured effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Effect over the seeds, or the reason why the effect has no value.
+    /// Effect of the condition over the seeds, or the reason why the effect has no value.
     pub estimate: Result<Estimate, ExpressionError>,
-    /// Verdict on the condition by its effect and its guards.
+    /// Verdict on the condition, from its effect and its guards.
     pub verdict: Verdict,
-    /// Result as text: value, interval, band, the paper's value, and the objection of a guard.
+    /// Measured result as text: value, interval, band, the paper's value, and the objection of a
+    /// guard.
     pub text: String,
 }
 
@@ -37,18 +39,18 @@ pub struct Measured {
 pub struct Judged {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict on the statement, from all of its conditions.
+    /// Verdict on the statement, from the verdicts on all of its conditions.
     pub verdict: Verdict,
     /// Measured results of the conditions that the statement has.
     pub conditions: Vec<Measured>,
-    /// Effects under alternative readings of the paper, as text.
+    /// Effects under alternative interpretations of the paper, as text.
     pub beside: Vec<String>,
-    /// Reason why the statement cannot be decided, or a remark.
+    /// Reason why the statement cannot be decided, or a remark for the pages.
     pub note: Option<String>,
 }
 
 impl Judged {
-    /// The measured results of all conditions in one line.
+    /// Formats the measured results of all conditions in one line.
     #[must_use]
     pub fn measured(&self) -> String {
         let texts = self.conditions.iter().map(|condition| condition.text.as_str());
@@ -56,11 +58,11 @@ impl Judged {
     }
 }
 
-/// Judges a statement by the runs of its experiment.
+/// Judges a statement of a paper by the runs of its experiment.
 #[must_use]
 pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
     let conditions: Vec<_> = claim.conditions.iter().map(|condition| measure(condition, results)).collect();
-    // Of several verdicts the worst counts: STRONG together with PASS is PASS.
+    // The worst verdict on a condition counts: STRONG together with PASS gives PASS.
     let worst = conditions.iter().map(|condition| condition.verdict).max();
     Judged {
         id: claim.id.clone(),
@@ -104,7 +106,7 @@ fn measure(condition: &Condition, results: &Results) -> Measured {
     Measured { verdict, text, estimate: Ok(estimate) }
 }
 
-/// Describes the effect under an alternative reading of the paper.
+/// Describes the effect of a statement under an alternative interpretation of the paper.
 fn beside(other: &Beside, results: &Results) -> String {
     match estimate(&other.effect, OverSeeds::Mean, results) {
         Ok(estimate) => format!("{}: {}", other.reading, shown(other.percent, &estimate)),
@@ -151,7 +153,8 @@ where
     Ok(Estimate { seeds: seeds.len() as u64, mean: whole, half_width })
 }
 
-/// Returns the reason why a condition passes without meaning; `None` if the pass is meaningful.
+/// Returns the reason why a condition passes without meaning; `None` if the passed condition is
+/// meaningful.
 fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     let seeds: Vec<u64> = (0..results.seeds()).collect();
     let all = results.of_seeds(&seeds);
@@ -215,7 +218,7 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     Some(format!("it would pass with {control} in the place of every scheme"))
 }
 
-/// Whether an effect equals the neutral effect of its condition, except for rounding.
+/// Whether an effect equals the neutral effect of its condition, up to rounding errors.
 fn is_neutral(condition: &Condition, effect: f64) -> bool {
     condition.neutral.is_some_and(|neutral| (effect - neutral).abs() < 1e-9)
 }

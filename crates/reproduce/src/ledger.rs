@@ -1,11 +1,11 @@
-//! The ledger: a verdict on every statement of the papers, from tests and recorded runs.
+//! The ledger: a verdict on every statement of the papers, from tests and recorded simulation runs.
 //!
 //! The ledger combines five tables in `claims/`. `claims.csv` has the statements and their
 //! criteria. `tests.csv` names the tests that check statements in every CI run; `cargo xtask
 //! generate` writes it from the tests' comments. `verdicts.csv` has the results of `bufferlab
 //! reproduce --record`: one record per statement, scale and profile, with seeds, commit and date.
-//! `real-packets.csv` has the results with real packets, which are shown beside a verdict and never
-//! change it. `reasons.csv` has the reason for every statement that does not hold.
+//! `real-packets.csv` has the results with real packets. Pages show these results beside a verdict,
+//! which they never change. `reasons.csv` has the reason for every statement that does not hold.
 //!
 //! [`LedgerRow::evidence`] alone selects the source of a row's verdict.
 
@@ -55,27 +55,27 @@ impl Evidence<'_> {
 /// A statement of a paper in the ledger, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRow {
-    /// Statement of a paper that the row is about.
+    /// Statement of a paper that the ledger row is about.
     pub claim: Claim,
-    /// Test that checks the statement, if a test exists.
+    /// Test that checks the statement, if the repository has such a test.
     pub test: Option<TestEvidence>,
-    /// Recorded verdicts, one per scale and profile, in order of precedence.
+    /// Recorded verdicts on the statement, one per scale and profile, in order of precedence.
     pub records: Vec<Record>,
     /// Result of the statement with real packets. Pages show this result beside the verdict, which
     /// the result never changes.
     pub real: Option<RealRecord>,
-    /// Reason for a statement that does not hold here, if known.
+    /// Reason why the statement does not hold in bufferlab, if known.
     pub reason: Option<Reason>,
 }
 
 impl LedgerRow {
     /// Returns the evidence that decides the row's verdict.
     ///
-    /// Runs in the paper's reading take precedence over a test. Runs under another profile are
-    /// shown but never decide. Among records of the paper's profile, VOID records and failed runs
-    /// are last. The best record has the paper's scale and three or more seeds. Records at reduced
-    /// scale follow, then records at the paper's scale with fewer seeds. A test takes precedence
-    /// over VOID records and failed runs.
+    /// Runs with the settings of the paper's text take precedence over a test. Runs under another
+    /// profile are shown but never decide. Among records of the paper's profile, VOID records and
+    /// failed runs are last. The best record has the paper's scale and three or more seeds. Records
+    /// at reduced scale follow, then records at the paper's scale with fewer seeds. A test takes
+    /// precedence over VOID records and failed runs.
     #[must_use]
     pub fn evidence(&self) -> Evidence<'_> {
         let first = self.records.first().filter(|record| record.is_of_paper());
@@ -87,21 +87,21 @@ impl LedgerRow {
         }
     }
 
-    /// Returns the reason for the row's verdict, if the verdict needs a reason.
+    /// Returns the reason for the row's verdict, if the kind of verdict requires a reason.
     #[must_use]
     pub fn reason(&self) -> Option<&Reason> {
         self.reason.as_ref().filter(|_| self.evidence().verdict().needs_reason())
     }
 
-    /// Returns the records that do not decide the verdict. Pages show these records beside the
-    /// deciding record.
+    /// Returns the records of a statement that do not decide the verdict. Pages show these records
+    /// beside the deciding record.
     pub fn beside(&self) -> impl Iterator<Item = &Record> {
         let speaks = matches!(self.evidence(), Evidence::Runs(_));
         self.records.iter().skip(usize::from(speaks))
     }
 
-    /// Adds a record, or replaces the record with equal scale and profile. A record of failed runs
-    /// replaces nothing.
+    /// Adds a record of a verdict, or replaces the record with equal scale and profile. A record of
+    /// failed runs replaces no other record.
     fn insert(&mut self, record: Record) {
         let same = |known: &&mut Record| known.key() == record.key();
         match self.records.iter_mut().find(same) {
@@ -115,7 +115,8 @@ impl LedgerRow {
     }
 }
 
-/// Sort key for [`LedgerRow::evidence`]; the record with the smallest key decides.
+/// Sort key of a record for [`LedgerRow::evidence`]; the record with the smallest key decides the
+/// verdict.
 pub(crate) fn rank(record: &Record) -> (bool, bool, u8) {
     let scale = match record.scale.as_str() {
         "paper" if record.seeds >= HEADLINE_SEEDS => 0,
@@ -128,7 +129,7 @@ pub(crate) fn rank(record: &Record) -> (bool, bool, u8) {
 /// All statements of the papers with their verdicts.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// Rows of the ledger in the order of the papers.
+    /// Rows of the ledger, one per statement, in the order of the papers.
     pub rows: Vec<LedgerRow>,
 }
 
@@ -136,7 +137,7 @@ impl Ledger {
     /// Loads the ledger that is embedded in the program.
     ///
     /// # Errors
-    /// If one of its tables is damaged.
+    /// If one of the embedded tables is damaged.
     pub fn recorded() -> Result<Self, ReproduceError> {
         let reasons = rows("claims/reasons.csv", REASONS)?;
         Self::parse(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)?.with_reasons(reasons)
@@ -145,7 +146,7 @@ impl Ledger {
     /// Loads the ledger from the folder `claims/` of a checkout.
     ///
     /// # Errors
-    /// If a table is missing or damaged.
+    /// If a table of the folder is missing or damaged.
     pub fn load(folder: &Path) -> Result<Self, ReproduceError> {
         let read = |name: &str| {
             let path = folder.join(name);
@@ -167,7 +168,7 @@ impl Ledger {
         Ok(self)
     }
 
-    /// Adds the results with real packets to the rows.
+    /// Adds the results with real packets to the rows of the ledger.
     fn beside_real(mut self, records: Vec<RealRecord>) -> Result<Self, ReproduceError> {
         for (line, record) in (2..).zip(records) {
             let known = self.rows.iter_mut().find(|row| row.claim.id == record.id);
@@ -224,15 +225,15 @@ impl Ledger {
         self
     }
 
-    /// Returns the statement with a given number.
+    /// Returns the ledger row of the statement with a given number.
     #[must_use]
     pub fn claim(&self, id: &str) -> Option<&Claim> {
         self.rows.iter().map(|row| &row.claim).find(|claim| claim.id == id)
     }
 
     /// Adds the verdicts of a `verdicts.csv`, if the file exists. If `goes_before` accepts a
-    /// verdict, it replaces the known verdict on its statement. Returns the verdicts on statements
-    /// that the ledger lacks.
+    /// verdict, the verdict replaces the known verdict on its statement. Returns the verdicts on
+    /// statements that the ledger lacks.
     ///
     /// # Errors
     /// If the file exists but is damaged.
@@ -266,7 +267,7 @@ impl Ledger {
         }
     }
 
-    /// Adds recorded verdicts; each replaces the record of its scale and profile.
+    /// Adds recorded verdicts; each verdict replaces the record with equal scale and profile.
     pub fn update(&mut self, records: &[Record]) {
         for record in records {
             if let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id) {
@@ -275,7 +276,7 @@ impl Ledger {
         }
     }
 
-    /// Returns the recorded verdicts, statement by statement.
+    /// Returns the recorded verdicts of all statements, in the order of the statements.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.rows.iter().flat_map(|row| &row.records)
     }
@@ -313,7 +314,7 @@ impl Ledger {
     }
 }
 
-/// Returns the error for a table row with an unknown statement.
+/// Returns the error for a row of a claims table with an unknown statement.
 fn no_claim(file: &str, line: u64, id: &str) -> TableError {
     TableError {
         file: file.to_owned(),
@@ -383,8 +384,8 @@ mod tests {
         assert_eq!(only.rows[0].beside().count(), 1);
     }
 
-    /// Pages show results with real packets, but these results change neither the verdict nor the
-    /// counts.
+    /// Pages show results with real packets, but these results change neither verdicts nor the
+    /// counts of verdicts.
     #[test]
     fn real_packets_change_no_verdict() {
         let simulated = ledger(&[record(Verdict::Fail, "quick", "paper", 3)]);

@@ -1,10 +1,10 @@
-//! Reproduction of the papers: experiments and statements as data, run and judged.
+//! Reproduction of the papers: experiments and statements as data, with runs and verdicts.
 //!
 //! A [`Registry`] is a folder of [`Experiment`]s; the registry of the five papers is embedded in
 //! the program. A [`Plan`] lists the runs that an experiment needs at a scale. [`run()`] executes
 //! the runs whose numbers are missing. [`judge()`] gives every statement its [`Verdict`], by rules
 //! in one module. The [`Ledger`] combines the verdicts of runs with the verdicts of named tests.
-//! Statements without evidence are NOT-RUN.
+//! Statements without evidence from runs or tests have the verdict NOT-RUN.
 
 mod ablations;
 mod cache;

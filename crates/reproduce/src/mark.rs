@@ -12,7 +12,7 @@
 //!
 //! `value` is an expression like an effect. The expression may use `paper`, and `x` and `y` (values
 //! of the axes). The result of the expression is a value of the metric, so a relative statement is
-//! shown against *our* baseline. A headline without axis values ("up to") has no mark.
+//! shown against *our* baseline. A paper's headline without axis values ("up to") has no mark.
 
 use crate::expression::{self, Constant, Values};
 use crate::{Axis, Estimates, Panel};
@@ -22,42 +22,42 @@ use std::sync::Arc;
 /// Position in our charts of a number that a paper states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperMark {
-    /// Short name of the metric; every panel of this metric shows the mark.
+    /// Short name of the metric; every chart of this metric shows the mark.
     pub metric: String,
-    /// Name of the variant whose value the paper gives.
+    /// Name of the variant for which the paper states the value.
     pub variant: String,
     /// Labels of values on the first axis; `None` for all values.
     pub x: Option<Vec<String>>,
     /// Labels of values on the second axis; `None` for all values.
     pub y: Option<Vec<String>>,
-    /// Value of the mark: an expression over `paper`, `x` and `y`.
+    /// Value of the metric at the mark: an expression over `paper`, `x` and `y`.
     pub value: String,
 }
 
-/// A mark of a paper's number at axis values that ran.
+/// A mark of a paper's number at axis values that the experiment ran.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<'a> {
-    /// Definition of the paper's mark in the experiment file.
+    /// Definition of the mark in the experiment file.
     pub(crate) mark: &'a PaperMark,
-    /// Index of the mark's axis value, for every axis.
+    /// Index of the mark's axis value, for every axis of the experiment.
     pub(crate) places: Vec<usize>,
     /// Position of the paper's mark on the first axis.
     pub(crate) x: f64,
     /// Value of the metric that the paper's mark shows.
     pub(crate) value: f64,
-    /// Sentence about the statement that the mark belongs to, with the paper's number.
+    /// Sentence with the paper's number about the statement to which the mark belongs.
     pub(crate) note: String,
 }
 
 impl Placed<'_> {
-    /// Text for the paper's mark in the chart's legend.
+    /// Formats the text for the paper's mark in the chart's legend.
     pub(crate) fn legend(&self) -> String {
         format!("where the paper's numbers would put {}", self.mark.variant)
     }
 }
 
-/// Returns every mark of a paper's number at each axis value that ran and that has a value for the
-/// mark.
+/// Returns the marks of the papers' numbers. A mark is included at each axis value that ran and at
+/// which the mark has a value.
 pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
     let grid = estimates.grid();
@@ -104,7 +104,7 @@ pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<
     all.iter().filter(of_panel).map(drawn).collect()
 }
 
-/// Computes the value of a mark from the means over the seeds.
+/// Computes the metric's value at a paper's mark from the means over the seeds.
 fn value(
     values: &Arc<dyn Values>,
     axes: &[Axis],

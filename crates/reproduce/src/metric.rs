@@ -23,7 +23,7 @@ pub(crate) const PAUSE_FRAMES: &str = "pauses";
 /// Definition of a metric that an experiment measures.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
-    /// A number from the summary of the run.
+    /// A metric from the summary of the simulation run.
     Summary(Box<SummaryMetric>),
     /// Number of pause frames that switches sent: `pauses`.
     PauseFrames,
@@ -36,21 +36,21 @@ pub enum Metric {
 /// A statistic over flows, over queries, or over the samples of a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistic {
-    /// Classes of the included flows; `None` for all classes.
+    /// Traffic classes of the included flows; `None` for all classes.
     pub flows: Option<Vec<String>>,
-    /// Classes of queries. If set, the statistic is over queries instead of flows.
+    /// Traffic classes of queries. If set, the statistic is over queries instead of flows.
     pub queries: Option<Vec<String>>,
-    /// Priorities of queues. If set, the statistic is over samples of queues instead of flows. A
-    /// value is the sum of these queues in one sample of the sampled switch during the arrival
-    /// phase.
+    /// Priorities of queues. If set, the statistic is over samples of queues instead of flows. The
+    /// value of one sample is the sum over the queues of these priorities in the sampled switch.
+    /// Only samples of the arrival phase count.
     pub priorities: Option<Vec<u8>>,
     /// Size of the smallest flow that the statistic includes (bytes).
     pub from_bytes: u64,
-    /// Size from which the statistic excludes flows (bytes).
+    /// Flow size from which on the statistic excludes flows (bytes).
     pub below_bytes: Option<u64>,
-    /// Quantity that the statistic takes of each flow, query or sample.
+    /// Quantity of each flow, query or sample, of which the statistic is computed.
     pub of: Quantity,
-    /// Statistic over the quantities, such as a mean or a percentile.
+    /// Statistic over the quantities of all flows or samples, such as a mean or a percentile.
     pub take: Take,
 }
 
@@ -83,7 +83,7 @@ impl Metric {
     }
 }
 
-/// Returns every number of the run's summary and the given `statistics`, by key. Numbers without a
+/// Returns every number of the run's summary and the given `statistics`, by key. Metrics without a
 /// value are absent.
 ///
 /// # Errors
@@ -166,7 +166,7 @@ fn of_query(row: &QueryRow, of: Quantity) -> Option<f64> {
 }
 
 fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
-    // The sum of an empty list is -0; adding 0 makes it +0.
+    // The sum of an empty list is -0.0; adding 0.0 makes the sum +0.0.
     let (count, sum) = (values.len() as f64, values.iter().sum::<f64>() + 0.0);
     match take {
         Take::Count => return Some(count),
@@ -196,7 +196,7 @@ pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<It
     })
 }
 
-/// Returns the tallies, which come from tables of samples or queues, among `metrics`.
+/// Returns the metrics from tables of samples or queues (tallies) among `metrics`.
 pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Tally(tally) => Some(tally),

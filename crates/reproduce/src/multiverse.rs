@@ -1,8 +1,8 @@
-//! The multiverse of readings. Every setting that a paper leaves open is changed alone, against the
-//! headline reading and with equal arrivals.
+//! The multiverse of interpretations. Every setting that a paper leaves open is changed alone, and
+//! compared with the headline interpretation under equal arrivals.
 //!
 //! `claims/open-readings.csv` has the settings, their values and the sentences that leave the
-//! settings open. The table was written by reading all statements, before any of these runs. The
+//! settings open. The table was written from all statements before any of its runs started. The
 //! cache stores the runs, so a repeated command resumes.
 
 use crate::expression::compile;
@@ -21,10 +21,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const OPEN: &str = include_str!("../../../claims/open-readings.csv");
-/// Separator between the values of a setting, between experiments, and between rows.
+/// Separator in a table cell between the values of a setting, between experiments, and between
+/// statements.
 const SEPARATOR: &str = " | ";
 
-/// Name of the reading that decides the verdict on a statement.
+/// Name of the interpretation that decides the verdict on a statement.
 const HEADLINE: &str = "the headline reading";
 
 /// A setting whose value a paper does not state.
@@ -34,14 +35,14 @@ pub struct OpenReading {
     pub experiments: Vec<String>,
     /// Ids of the statements that the setting affects; empty for all statements of the experiments.
     pub rows: Vec<String>,
-    /// Variants that the setting affects; empty for all variants that accept its keys.
+    /// Variants that the setting affects; empty for all variants that accept the setting's keys.
     pub variants: Vec<String>,
     /// Keys of the scenario that the setting covers; each alternative gives all these keys one
     /// value.
     pub keys: Vec<String>,
-    /// Alternative values for the keys; each list sets every key once.
+    /// Alternative values for the open setting; each list sets every key of the setting once.
     pub values: Vec<Vec<Setting>>,
-    /// Value that the open setting has in the headline reading.
+    /// Value that the open setting has in the headline interpretation.
     pub headline: String,
     /// Sentence of the paper that leaves the setting open, or a note that no sentence exists.
     pub sentence: String,
@@ -95,19 +96,19 @@ pub fn open_readings() -> Result<Vec<OpenReading>, ReproduceError> {
     Ok(rows("claims/open-readings.csv", OPEN)?)
 }
 
-/// A statement of a paper, judged under every reading of the open settings.
+/// A statement of a paper, judged under every interpretation of the open settings.
 #[derive(Clone, Debug)]
 pub struct Universe {
-    /// Verdict on the statement under the headline reading.
+    /// Verdict on the statement under the headline interpretation of the paper.
     pub headline: Judged,
-    /// Changed settings, each with the verdict that they give.
+    /// Changed settings, each with the verdict on the statement under these settings.
     pub readings: Vec<(Vec<Setting>, Judged)>,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
 }
 
 impl Universe {
-    /// Describes the result: `holds in 7 of 8 readings; FAIL with switch.policy.gamma = 0.99`.
+    /// Describes the verdicts: `holds in 7 of 8 readings; FAIL with switch.policy.gamma = 0.99`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let headline = std::iter::once((HEADLINE.to_owned(), self.headline.verdict));
@@ -126,7 +127,7 @@ impl Universe {
         text
     }
 
-    /// Rows of the statement for the table of recorded readings.
+    /// Returns the statement's rows for the table of verdicts under open settings.
     #[must_use]
     pub fn rows(&self, scale: ScaleName, date: &str) -> Vec<UniverseRow> {
         let row = |reading: String, judged: &Judged| UniverseRow {
@@ -151,16 +152,16 @@ fn told(settings: &[Setting]) -> String {
     format!("{} = {value}", keys.join(" and "))
 }
 
-/// A row of the table with verdicts under open readings.
+/// A row of the table with verdicts under open settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UniverseRow {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Text of the changed setting, or the name of the headline reading.
+    /// Text of the changed setting, or the name of the headline interpretation.
     pub reading: String,
-    /// Verdict on the statement under the reading of this row.
+    /// Verdict on the statement under the changed setting of this row.
     pub verdict: Verdict,
-    /// Effect measured under the reading of this row, as text.
+    /// Effect measured under the changed setting of this row, as text.
     pub measured: String,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
@@ -190,7 +191,7 @@ impl CsvRow for UniverseRow {
     }
 }
 
-/// Records the verdicts of open readings in a table. Rows of other statements stay.
+/// Records the verdicts under open settings in a table. Rows of other statements stay.
 ///
 /// # Errors
 /// If the table cannot be read or written.
@@ -212,8 +213,8 @@ pub fn record_universes(
     write_whole(table, to_csv("multiverse.csv", known.iter())?)
 }
 
-/// Judges every statement of an experiment under the headline reading and under each open reading.
-/// Statements without an open reading are skipped.
+/// Judges every statement of an experiment under the headline interpretation and under each open
+/// setting. Statements without an open setting are skipped.
 ///
 /// # Errors
 /// If the experiment lacks the scale, or the folder cannot be written.
@@ -251,16 +252,16 @@ pub fn multiverse<W: Watcher>(
     Ok(claims.iter().map(universe).collect())
 }
 
-/// Changed settings, and the variants and statements that these settings affect.
+/// Changed settings, with the variants and statements of the experiment that these settings affect.
 struct Affected<'a> {
     settings: Vec<Setting>,
-    /// Affected variants; empty for all variants that accept the keys.
+    /// Affected variants; empty for all variants that accept the changed keys.
     variants: Vec<String>,
     claims: Vec<&'a ClaimCheck>,
 }
 
 impl Affected<'_> {
-    /// Returns the plan with the changed settings, without the points that do not accept these
+    /// Returns the plan with the changed settings, without the runs that do not accept these
     /// settings.
     fn plan(&self, plan: &Plan) -> Plan {
         let named = |variant: usize| {
@@ -276,7 +277,7 @@ impl Affected<'_> {
     }
 }
 
-/// Returns the open readings of an experiment with the statements that each reading affects, and
+/// Returns the open settings of an experiment with the statements that each setting affects, and
 /// all affected statements.
 fn readings_of<'a>(
     experiment: &'a Experiment,
@@ -302,7 +303,7 @@ fn readings_of<'a>(
     (readings, all.into_values().collect())
 }
 
-/// Restricts a plan to the points that some of the statements depend on.
+/// Restricts a plan to the runs that some of the statements need.
 fn asked_by(plan: &Plan, claims: &[&ClaimCheck]) -> Plan {
     let asked: BTreeSet<_> = claims.iter().flat_map(|claim| only_asked(plan.clone(), claim).points).collect();
     let points = plan.points.iter().filter(|point| asked.contains(point)).cloned().collect();

@@ -26,7 +26,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Text in place of the date, for verdicts that are not recorded.
+/// Text in place of the date, for verdicts that are not recorded in a table.
 pub(crate) const NO_DATE: &str = "not recorded";
 
 /// Writes an experiment's output to `folder`, each file atomically. The files are `values.csv`,
@@ -77,8 +77,8 @@ pub fn write_panels(folder: &Path, panels: &[CurvePanel]) -> Result<(), Reproduc
 }
 
 /// Writes `index.html`, `ledger.md` and `verdicts.csv` to `folder`. The index links to the figures
-/// of `experiments` in the folder. The index marks the `renewed` records, which come from the
-/// current runs.
+/// of `experiments` in the folder. The index marks the `renewed` records, which are the verdicts of
+/// the current runs.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -102,7 +102,8 @@ pub fn write_ledger(
     write_whole(&folder.join("verdicts.csv"), ledger.records_csv()?)
 }
 
-/// Links to the existing pages of `experiments`, for the paper's and for the artifact's reading.
+/// Returns links to the existing pages of `experiments`, for the paper's text and for its public
+/// code.
 fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
     let mut links = Vec::new();
     for one in experiments {
@@ -116,7 +117,7 @@ fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
     links
 }
 
-/// Formats the index page of a study without statements: links to its figures.
+/// Formats the index page of a study that makes no statements: links to the study's figures.
 fn without_statements(experiments: &[&Experiment], links: Vec<(String, String)>) -> CurvesPage {
     let title = match experiments {
         [one] => heading(one),
@@ -183,10 +184,10 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> C
     CurvesPage { title: title.to_owned(), about, links, tables, ..CurvesPage::default() }
 }
 
-/// Writes a file atomically: creates a second file in the folder, then renames it.
+/// Writes a file atomically: creates a temporary file in the folder, then renames this file.
 ///
 /// # Errors
-/// If writing or renaming fails.
+/// If writing or renaming the file fails.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ReproduceError> {
     bufferlab_results::write_whole(path, content).map_err(ReproduceError::io("write", path))
 }
@@ -239,7 +240,7 @@ pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     })
 }
 
-/// Formats the page of a figure that formulas give, without runs.
+/// Formats the page of an analytical figure, whose values come from formulas without runs.
 fn figure_page(experiment: &Experiment, entry: &Entry, panels: Vec<CurvePanel>) -> CurvesPage {
     let mut about = paragraphs(experiment);
     about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
@@ -302,7 +303,7 @@ fn judged(verdicts: &[Judged], statement: impl Fn(&str) -> Option<String>) -> Op
     (!verdicts.is_empty()).then(|| PageTable { title, header, rows: verdicts.iter().map(row).collect() })
 }
 
-/// Values of an experiment without axes: one row per variant, one column per metric.
+/// Formats the values of an experiment without axes: one row per variant, one column per metric.
 fn values_table(estimates: &Estimates, runs: &Runs) -> PageTable {
     let header = std::iter::once(String::new()).chain(runs.metrics.keys().cloned()).collect();
     let row = |(variant, of): (usize, &crate::Variant)| {
@@ -326,7 +327,7 @@ fn heading(experiment: &Experiment) -> String {
     format!("{} {}: {}", experiment.id, experiment.figure, experiment.title)
 }
 
-/// Describes where a verdict comes from, such as "these runs" or a recorded date.
+/// Describes the origin of a verdict, such as "these runs" or a recorded date.
 #[must_use]
 fn origin(record: &Record, renewed: &[Record]) -> String {
     if renewed.contains(record) {

@@ -1,4 +1,4 @@
-//! The data package: what a reader needs to check the verdicts without this repository.
+//! The data package: the files that a reader needs to check the verdicts without this repository.
 //!
 //! The package is a folder of the statements, verdicts, values and reasons (`claims/`), of the
 //! experiments and scenarios, and of today's fingerprint of every statement. The program contains
@@ -37,7 +37,7 @@ Write it again: `bufferlab reproduce --package DIR`. The same version writes the
 Repeat a statement: `bufferlab reproduce ABM-F6a-3`.
 ";
 
-/// Writes the package to `folder`; returns the number of its files.
+/// Writes the data package to `folder`; returns the number of its files.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -71,8 +71,8 @@ fn write_folder(folder: &Path, part: &Dir<'_>) -> Result<usize, ReproduceError> 
     Ok(all)
 }
 
-/// Computes the current fingerprint of every statement at reduced scale in the paper's reading, and
-/// whether the statement's record has this fingerprint.
+/// Computes the current fingerprint of every statement at reduced scale with the paper's settings,
+/// and whether the recorded verdict on the statement has this fingerprint.
 fn fingerprints(registry: &Registry) -> Result<String, ReproduceError> {
     let (behaviours, ledger) = (Behaviours::recorded()?, Ledger::recorded()?);
     let mut text = String::from("id,experiment,scale,profile,fingerprint,record\n");

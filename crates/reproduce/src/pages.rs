@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const PAPERS: &str = include_str!("../../../claims/papers.csv");
-/// Largest number of statements that hold which a paper's page quotes.
+/// Largest number of confirmed statements that a paper's page quotes.
 const QUOTED: usize = 6;
 
 /// A line of `claims/papers.csv`.
@@ -18,7 +18,7 @@ struct Paper {
     name: String,
     /// Claims of the paper, in a few sentences.
     claims: String,
-    /// Settings of bufferlab that decide the results of the paper.
+    /// Settings of bufferlab on which the results of the paper depend.
     setting: String,
 }
 
@@ -30,8 +30,8 @@ impl CsvRow for Paper {
     }
 }
 
-/// The page of a paper of the ledger, from the title on, in Markdown. `errata` is the text of
-/// `docs/evidence/errata.md`.
+/// Formats the page of a paper of the ledger in Markdown, from the title on. `errata` is the text
+/// of `docs/evidence/errata.md`.
 ///
 /// # Errors
 /// If the table of papers is damaged or lacks the paper.
@@ -74,12 +74,12 @@ fn kind(row: &LedgerRow) -> Option<usize> {
     }
 }
 
-/// Verdicts without valid evidence: the row waits for a run.
+/// Whether the verdict of a row has no valid evidence, so that the row waits for a run.
 fn waits(row: &LedgerRow) -> bool {
     matches!(row.evidence().verdict(), Verdict::Void | Verdict::NotRun)
 }
 
-/// Counts by kind of evidence, then the statements that runs confirm.
+/// Formats the counts of statements by kind of evidence, then the statements that runs confirm.
 fn held(of_paper: &[&LedgerRow]) -> String {
     let is_judged = |row: &&&LedgerRow| !waits(row) && row.evidence().verdict() != Verdict::NotCheckable;
     let judged: Vec<_> = of_paper.iter().filter(is_judged).collect();
@@ -120,7 +120,7 @@ fn held(of_paper: &[&LedgerRow]) -> String {
     text
 }
 
-/// The statements that runs confirm; statements that runs of the paper's size confirm come first.
+/// Formats the statements that runs confirm; statements confirmed at the paper's size are first.
 fn quoted(judged: &[&&LedgerRow]) -> String {
     let mut best: Vec<_> = judged
         .iter()
@@ -148,7 +148,8 @@ fn quoted(judged: &[&&LedgerRow]) -> String {
     }
 }
 
-/// Formats the rows that do not hold with their reasons, then the numbers of undecided rows.
+/// Formats the statements that do not hold with their reasons, then the numbers of undecided
+/// statements.
 fn not_held(of_paper: &[&LedgerRow]) -> String {
     let mut text = String::new();
     let against = |row: &&&LedgerRow| {
@@ -187,7 +188,7 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
     text
 }
 
-/// The errata of a paper: place in the paper, title, link.
+/// Formats the errata of a paper: place in the paper, title and link.
 fn corrections(paper: &str, errata: &str) -> String {
     let section = paper.split(' ').next().unwrap_or(paper);
     let of_paper = errata.split("\n## ").find(|part| part.starts_with(&format!("{section}\n")));
@@ -206,14 +207,14 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Anchor of a Markdown heading, as GitHub generates anchors.
+/// Returns the anchor of a Markdown heading, as GitHub generates anchors.
 fn anchor(title: &str) -> String {
     let kept = title.to_lowercase();
     let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The commands that repeat a paper, with their cost, and the places of the data.
+/// Formats the commands that repeat a paper's runs, with their cost and the paths of the data.
 fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
     let mut by_profile: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
     let is_of = |cost: &&Cost| cost.scale == "quick" && cost.experiment.starts_with(&format!("{name}/"));

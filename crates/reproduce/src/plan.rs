@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// A point of a plan: one run of an experiment.
+/// A point of a plan: one simulation run of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// Index of the variant in the experiment's list.
+    /// Index of the run's variant in the experiment's list of variants.
     pub variant: usize,
-    /// Index of the selected axis value, for every axis.
+    /// Index of the run's axis value, for every axis of the experiment.
     pub places: Vec<usize>,
     /// Difference between the run's seed and the seed in the scenario.
     pub seed: u64,
@@ -30,11 +30,12 @@ pub struct Plan {
     pub experiment: Arc<Experiment>,
     /// Scale of the runs: quick or paper.
     pub scale: ScaleName,
-    /// Reading of details that the paper leaves open; `None` for the profile in the scenario.
+    /// Profile of the runs (`paper` or `artifact`); `None` for the profile in the scenario.
     pub profile: Option<Profile>,
     /// Runs of the plan, ordered by axis values, variant and seed.
     pub points: Vec<Point>,
-    /// Offset of the first seed to the seed in the scenario; selects another set of seeds.
+    /// Offset of the first seed to the seed in the scenario; the offset selects another set of
+    /// seeds.
     pub first_seed: u32,
     /// Additional overrides of scenario keys, by variant and axis values; the plan applies these
     /// overrides last.
@@ -45,7 +46,7 @@ pub struct Plan {
 
 impl Plan {
     /// Plans the runs of `experiment` at `scale`; `seeds` overrides the number of seeds. An
-    /// analytical figure has no runs. `None` if the experiment lacks this scale.
+    /// analytical figure has no runs. The result is `None` if the experiment lacks this scale.
     #[must_use]
     pub fn new(experiment: &Experiment, scale: ScaleName, seeds: Option<u32>) -> Option<Self> {
         let points = match experiment.runs() {
@@ -63,11 +64,11 @@ impl Plan {
         })
     }
 
-    /// Plans `experiments` at `scale`, in the reading of `profile` if given. Experiments that lack
-    /// the scale or the reading are skipped.
+    /// Plans `experiments` at `scale`, under `profile` if given. Experiments that lack the scale or
+    /// the profile are skipped.
     ///
     /// # Errors
-    /// If none of the experiments has the scale or the reading.
+    /// If none of the experiments has the scale or the profile.
     pub fn all<'a>(
         experiments: impl IntoIterator<Item = &'a Experiment>,
         scale: ScaleName,
@@ -94,27 +95,28 @@ impl Plan {
         Ok(plans.into_iter().map(|plan| Self { profile, ..plan }).collect())
     }
 
-    /// Shifts the seeds of all runs by `first_seed`.
+    /// Shifts the seeds of all runs in the plan by `first_seed`.
     #[must_use]
     pub fn from_seed(self, first_seed: u32) -> Self {
         Self { first_seed, ..self }
     }
 
-    /// Shifts the seeds to a different set; 0 keeps the scenario's seeds.
+    /// Shifts the seeds to a different set of seeds; 0 keeps the scenario's seeds.
     #[must_use]
     pub fn from_set(self, set: u32) -> Self {
         let first_seed = self.first_seed.saturating_add(set.saturating_mul(SEED_SET));
         Self { first_seed, ..self }
     }
 
-    /// Changes the reading to `profile`: sets the scenario's key `profile`, and for the artifact
-    /// applies the experiment's `[artifact]`.
+    /// Changes the profile of all runs: sets the scenario's key `profile`, and for `artifact`
+    /// applies the experiment's table `[artifact]`.
     #[must_use]
     pub fn under(self, profile: Profile) -> Self {
         Self { profile: Some(profile), ..self }
     }
 
-    /// Name of the profile of all runs. The first run decides, because variants keep the profile.
+    /// Name of the profile of all runs. The profile of the first run is returned, because variants
+    /// cannot change the profile.
     #[must_use]
     pub fn profile_name(&self) -> &'static str {
         match self.profile {
@@ -126,8 +128,8 @@ impl Plan {
         }
     }
 
-    /// Name of the folder for the experiment's output. The name is the experiment's, with the
-    /// suffix `-artifact` for the artifact's reading, and the first seed if it is not 0.
+    /// Name of the folder for the experiment's output. The name is the experiment's name, with the
+    /// suffix `-artifact` under that profile, and the first seed if it is not 0.
     #[must_use]
     pub fn folder(&self) -> String {
         let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
@@ -143,19 +145,19 @@ impl Plan {
         format!("{}{rows}{reading}{seeds}", self.experiment.id)
     }
 
-    /// Returns the experiment's runs and the scale of the plan.
+    /// Returns the simulation runs of the experiment and the scale of the plan.
     fn sized(&self) -> (&Runs, &Scale) {
         let runs = self.experiment.runs().and_then(|runs| Some((runs, runs.scale(self.scale)?)));
         runs.expect("a point is one of an experiment that has runs at this scale")
     }
 
-    /// Loads the scenario of a point in the plan.
+    /// Loads the scenario of one run in the plan.
     ///
     /// # Errors
     /// If the experiment sets a value that the scenario format does not accept.
     ///
     /// # Panics
-    /// If the point is not one of [`Self::points`].
+    /// If the run is not one of [`Self::points`].
     pub fn load(&self, point: &Point) -> Result<Loaded, RunFailure> {
         self.load_with(point, None)
     }
@@ -180,7 +182,7 @@ impl Plan {
             overrides.extend(axis.values[place].set.iter().cloned());
         }
         overrides.extend(variant.set.iter().cloned());
-        // Apply the reading after the variants, because the reading affects all variants.
+        // The profile is applied after the variants, because the profile affects all variants.
         if let Some(reading) = reading {
             overrides.extend(variant.artifact.iter().chain(&reading.set).cloned());
         }
@@ -198,7 +200,7 @@ impl Plan {
         bufferlab_scenario::load_with(scenario, &overrides).map_err(failed)
     }
 
-    /// Describes a point of the plan: `load = 0.2, abm, seed +1`.
+    /// Describes one run of the plan: `load = 0.2, abm, seed +1`.
     #[must_use]
     pub fn describe(&self, point: &Point) -> String {
         let (runs, _) = self.sized();
@@ -234,7 +236,7 @@ pub(crate) fn check_runs(
     Ok(all)
 }
 
-/// Indices of the axis values that a scale includes.
+/// Returns the indices of the axis values that run at a scale.
 fn chosen_places<'a>(axis: &'a Axis, size: &'a Scale) -> impl Iterator<Item = usize> + 'a {
     let chosen = size.values.get(&axis.name);
     (0..axis.values.len())
@@ -265,12 +267,12 @@ fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
 /// so the scenario's own seed is read only for the first of these runs.
 pub(crate) struct Loader<'a> {
     plan: &'a Plan,
-    /// The last loaded point, and the seed of its scenario.
+    /// The run whose scenario was loaded last, and the seed of this scenario.
     last: Option<(&'a Point, u64)>,
 }
 
 impl<'a> Loader<'a> {
-    /// Creates a loader that knows no scenario's seed yet.
+    /// Creates a loader of scenarios that knows no scenario's seed yet.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         Self { plan, last: None }
     }
@@ -323,7 +325,7 @@ mod tests {
             assert_eq!(resolved(one), resolved(alone), "{}", plan.describe(point));
         }
         assert!(plan.points.iter().any(|point| point.seed == 2));
-        // A second set of seeds starts at the given offset and has a separate folder.
+        // A second set of seeds starts at the given offset and has a separate output folder.
         let (third, other) = (plan.points.iter().find(|point| point.seed == 2), plan.clone().from_seed(2));
         let first = other.points.iter().find(|point| point.seed == 0).expect("a first seed");
         let seed =

@@ -1,11 +1,12 @@
-//! Results with real packets: runs of the testbed judge statements, beside simulations of
-//! an equal network.
+//! Results with real packets: runs of the testbed judge statements, and simulations of an equal
+//! network are shown beside them.
 //!
-//! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) is like any other, but a caller
-//! with hosts executes its runs. Three tables in `claims/` record the results. `real-packets.csv`
-//! has the verdicts. `real-runs.csv` has the lateness of the switch and the number of packets for
-//! which the simulator decided differently. `real/` has the values of both. Pages show these
-//! results beside the verdicts of simulations; the results never change those verdicts.
+//! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) has the format of any other
+//! experiment, but a caller with hosts executes its runs. Three tables in `claims/` record the
+//! results. `real-packets.csv` has the verdicts. `real-runs.csv` has the lateness of the switch and
+//! the number of packets for which the simulator decided differently. `real/` has the values with
+//! real packets and in the simulator. Pages show these results beside the verdicts of simulations,
+//! which they never change.
 
 use crate::output::{write_experiment, write_whole};
 use crate::table::{Cells, CsvRow, rows, to_csv};
@@ -20,19 +21,19 @@ use std::path::Path;
 
 const VERDICTS: &str = include_str!("../../../claims/real-packets.csv");
 
-/// Cache keys of a run's lateness, and of its packets with different decisions.
+/// Cache keys of the switch's lateness in a run, and of the packets with different decisions.
 pub mod keys {
     /// 99th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P99_US: &str = "real.lateness_p99_us";
     /// 99.9th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
-    /// Number of packets for which switch and simulator decided differently.
+    /// Number of packets about which the switch and the simulator decided differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Number of packets that the switch made a decision about.
+    /// Number of packets about which the switch made a decision.
     pub const PACKETS: &str = "real.packets";
 }
 
-/// Largest p99.9 of the switch's lateness (us) for meaningful statements about queues: see
+/// Largest p99.9 of the switch's lateness (us) for meaningful statements about queues; see
 /// docs/how-to/real-switch.md.
 pub const MOST_LATENESS_US: f64 = 1_000.0;
 
@@ -53,7 +54,7 @@ pub struct RealRecord {
     pub simulated_measured: String,
     /// Name of the experiment in `testbeds/`.
     pub experiment: String,
-    /// Remark that pages print beside the verdict.
+    /// Remark that pages print beside the verdict from real packets.
     pub note: String,
     /// Git commit of the program that executed the runs.
     pub commit: String,
@@ -100,7 +101,7 @@ pub struct RealRuns {
     pub repetitions: u64,
     /// Number of runs with real packets.
     pub runs: u64,
-    /// Number of packets that the switch made a decision about, in all runs.
+    /// Number of packets about which the switch made a decision, in all runs.
     pub packets: u64,
     /// Largest p99 of the switch's lateness over the runs (us).
     pub lateness_p99_us: f64,
@@ -108,7 +109,7 @@ pub struct RealRuns {
     pub lateness_p999_us: f64,
     /// Number of runs whose p99.9 of the lateness is above [`MOST_LATENESS_US`].
     pub late_runs: u64,
-    /// Number of packets for which switch and simulator decided differently.
+    /// Number of packets about which the switch and the simulator decided differently.
     pub differences: u64,
     /// Git commit of the program that executed the runs.
     pub commit: String,
@@ -168,7 +169,8 @@ impl RealStudy {
         self.real.experiment()
     }
 
-    /// Lateness of the switch in the runs with real hosts, and differences to the simulator.
+    /// Returns the lateness of the switch in the runs with real hosts, and the differences to the
+    /// simulator.
     #[must_use]
     pub fn runs(&self, date: &str) -> RealRuns {
         let of = |key: &str| -> Vec<f64> {
@@ -225,7 +227,8 @@ impl RealStudy {
         self.judged().into_iter().map(record).collect()
     }
 
-    /// Formats the results as Markdown: values and verdicts, real and simulated.
+    /// Formats the results as Markdown: values and verdicts, with real packets and in the
+    /// simulator.
     #[must_use]
     pub fn markdown(&self, date: &str) -> String {
         let (real, simulated) =
@@ -296,7 +299,7 @@ fn read_or_empty<R: CsvRow>(table: &Path) -> Result<Vec<R>, ReproduceError> {
 pub struct RealPage {
     /// Text of the page about results with real packets.
     pub text: String,
-    /// Tables beside the page, as CSV: file name, content.
+    /// CSV tables beside the page: file name and content of each table.
     pub tables: Vec<(String, String)>,
 }
 
@@ -332,7 +335,8 @@ pub(crate) fn repetitions(count: u64) -> String {
     if count == 1 { "1 repetition".to_owned() } else { format!("{count} repetitions") }
 }
 
-/// Formats one experiment: its subject, the quality of its runs, its `values`, its verdicts.
+/// Formats the section of one experiment: its subject, the quality of its runs, its `values`, its
+/// verdicts.
 fn experiment_markdown(
     experiment: &Experiment,
     values: &str,
@@ -378,8 +382,8 @@ fn experiment_markdown(
     text
 }
 
-/// Removes the criteria from a result with real packets, because the adjacent
-/// simulated result has them.
+/// Removes the criteria from a result with real packets, because the simulated result beside it has
+/// the criteria.
 fn without_criteria(measured: &str) -> String {
     let mut parts = measured.split(" (criterion:");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -407,8 +411,8 @@ fn values_csv(real: &Estimates, simulated: &Estimates) -> String {
 }
 
 /// Returns the header, then a row per combination of axis values and variant. Every plotted metric
-/// has two columns, one with real and one with simulated values. An experiment without panels shows
-/// every metric.
+/// has two columns: values with real packets and simulated values. An experiment without charts
+/// shows every metric of its runs.
 fn value_rows(real: &Estimates, simulated: &Estimates) -> Vec<Vec<String>> {
     let Some(runs) = real.experiment().runs() else { return Vec::new() };
     let mut shown: Vec<_> =

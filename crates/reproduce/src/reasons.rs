@@ -10,7 +10,7 @@ use std::fmt;
 
 const ARGUMENTS: &str = include_str!("../../../claims/arguments.csv");
 
-/// The side that must change for the statement to hold.
+/// The side that must change for a failed statement to hold: paper, bufferlab, or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The paper's sentence or setting does not give the paper's result.
@@ -24,7 +24,7 @@ pub enum Owner {
 impl Owner {
     const ALL: [Self; 3] = [Self::Paper, Self::Ours, Self::Open];
 
-    /// Name of the owner as tables write it.
+    /// Name of the side as tables write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,16 +41,16 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Reason for a statement that does not hold here.
+/// Reason why a statement of a paper does not hold in bufferlab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Side that must change for the statement to hold.
+    /// Side that must change for the statement to hold: paper or bufferlab, if known.
     pub owner: Owner,
     /// Reason why the statement does not hold, in one sentence.
     pub why: String,
-    /// Name of the run, test or table that shows the reason.
+    /// Name of the run, test or table that shows the reason for the verdict.
     pub run: String,
 }
 
@@ -72,7 +72,7 @@ impl CsvRow for Reason {
     }
 }
 
-/// The measured result of a row, without criteria and the paper's numbers.
+/// Returns the measured result of a ledger row, without criteria and the paper's numbers.
 pub(crate) fn result(row: &LedgerRow) -> String {
     let measured = match row.evidence() {
         Evidence::Test(test) => &test.measured,
@@ -94,7 +94,7 @@ pub(crate) fn result(row: &LedgerRow) -> String {
 struct Argument {
     /// Number of the statement, such as `ABM-F6c-1`.
     id: String,
-    /// Argument for the verdict, the evidence against it, and the evidence that would decide the
+    /// Argument for the verdict, evidence against the verdict, and evidence that would decide the
     /// question.
     text: String,
 }
@@ -107,8 +107,8 @@ impl CsvRow for Argument {
     }
 }
 
-/// The rows that are argued in full and still do not hold, as a list in Markdown: statement,
-/// verdict, result and argument.
+/// Formats the statements with a full argument that still do not hold, as a Markdown list:
+/// statement, verdict, result and argument.
 ///
 /// # Errors
 /// If the table of arguments is damaged, or names an unknown statement.

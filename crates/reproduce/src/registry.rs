@@ -78,14 +78,14 @@ impl Registry {
     /// Selects experiments by name: `abm/fig6`, a whole paper (`abm`), or `all`.
     ///
     /// # Errors
-    /// If a name matches nothing.
+    /// If a name matches no experiment and no paper.
     pub fn select(&self, names: &[String]) -> Result<Vec<&Experiment>, ReproduceError> {
         let is = |experiment: &Experiment, name: &str| {
             name == "all" || experiment.id == name || experiment.paper() == name
         };
         if let Some(unknown) = names.iter().find(|name| !self.experiments.iter().any(|one| is(one, name))) {
-            // A user may name a figure without its paper; suggest the first paper that has such a
-            // figure.
+            // A user may name a figure without its paper. The suggestion is the first paper that
+            // has such a figure.
             let ids = || self.experiments.iter().map(|one| one.id.as_str());
             let of_some_paper = ids().find(|id| id.split('/').nth(1) == Some(unknown));
             let papers = self.experiments.iter().map(Experiment::paper);
@@ -96,7 +96,7 @@ impl Registry {
     }
 }
 
-/// Sort key of an experiment's name that puts `fig10` after `fig9`.
+/// Sort key of an experiment's name that sorts `fig10` after `fig9`.
 fn natural(id: &str) -> (String, u32, String) {
     let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
     let end = id[start..].find(|c: char| !c.is_ascii_digit()).map_or(id.len(), |end| start + end);
@@ -113,9 +113,9 @@ fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
     Ok(names)
 }
 
-/// Writes the embedded scenarios and the files that they name to `folder`, and returns the paths of
-/// the scenario files. A file with equal content is not rewritten. Scenarios that replay reference
-/// data are skipped, because the program does not contain that data.
+/// Writes the embedded scenarios and the files to which they refer to `folder`, and returns the
+/// paths of the scenario files. A file with equal content is not rewritten. Scenarios that replay
+/// reference data are skipped, because the program does not contain that data.
 ///
 /// # Errors
 /// If the folder cannot be written.

@@ -13,20 +13,21 @@ use std::sync::Arc;
 /// Statements and experiments that the names of a command select.
 #[derive(Clone, Debug, Default)]
 pub struct Selection<'a> {
-    /// Experiments of which a command runs all statements.
+    /// Experiments for which the command judges all statements.
     pub experiments: Vec<&'a Experiment>,
-    /// Experiments for single statements, each with its requested statements.
+    /// Experiments for which the command judges only some statements, with the numbers of these
+    /// statements.
     pub parts: Vec<(&'a Experiment, Vec<String>)>,
-    /// Statements that only tests judge, not runs.
+    /// Statements that only tests judge, not simulation runs.
     pub tested: Vec<&'a LedgerRow>,
 }
 
 impl<'a> Selection<'a> {
-    /// Selects by name: `abm/fig6`, a whole paper (`abm`), `all`, or a statement (`ABM-F6a-1`, in
-    /// any case).
+    /// Selects experiments and statements by name. A name is `abm/fig6`, a whole paper (`abm`),
+    /// `all`, or a statement (`ABM-F6a-1`, in any case).
     ///
     /// # Errors
-    /// If a name matches nothing; the error has the nearest name.
+    /// If a name matches nothing; the error suggests the most similar name.
     pub fn new(names: &[String], registry: &'a Registry, ledger: &'a Ledger) -> Result<Self, ReproduceError> {
         let mut selected = Self::default();
         let mut whole = Vec::new();
@@ -55,13 +56,14 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The row of a statement that a test judges.
+/// Returns the ledger row of a statement that a test judges.
 fn tested<'a>(ledger: &'a Ledger, name: &str) -> Option<&'a LedgerRow> {
     let is = |row: &&LedgerRow| row.test.is_some() && row.claim.id.eq_ignore_ascii_case(name);
     ledger.rows.iter().find(is)
 }
 
-/// The error for an unknown name. A statement's number counts as near if only its end differs.
+/// Returns the error for an unknown name. The suggestion is a statement's number if only its end
+/// differs.
 fn unknown(name: &str, registry: &Registry, ledger: &Ledger) -> ReproduceError {
     if let Err(error @ ReproduceError::Unknown { near: Some(_), .. }) = registry.select(&[name.to_owned()])
         && !name.contains('-')
@@ -75,7 +77,8 @@ fn unknown(name: &str, registry: &Registry, ledger: &Ledger) -> ReproduceError {
         let pairs = id.bytes().zip(name.bytes());
         pairs.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
     };
-    // Statements of one figure differ in their last letters only: the longest common start wins.
+    // Statements of one figure differ only in their last letters, so the longest common prefix
+    // counts.
     let longest = claims.iter().rev().max_by_key(common).filter(|id| common(id) >= "ABM-F".len());
     let near = longest.map(|id| (*id).to_owned());
     let near = near.or_else(|| suggestion(name, claims.iter().copied().chain(others)));
@@ -99,7 +102,7 @@ impl Registry {
 }
 
 impl Experiment {
-    /// Returns the experiment with only the statements `ids`.
+    /// Returns the experiment with only the statements whose numbers are in `ids`.
     #[must_use]
     pub fn only_claims(&self, ids: &[String]) -> Self {
         let mut part = self.clone();
@@ -111,8 +114,8 @@ impl Experiment {
 }
 
 impl Plan {
-    /// Restricts the plan to the statements `ids`: to their runs, and to the panels of their
-    /// metrics.
+    /// Restricts the plan to the statements `ids`: to the runs of these statements, and to the
+    /// charts of their metrics.
     ///
     /// A statement needs the runs of all compared schemes at every combination of axis values in
     /// its scripts. The reason is the negative controls, which exchange the schemes.
@@ -136,7 +139,7 @@ impl Plan {
         self
     }
 
-    /// Names of a point: of its variant, and of its places on the axes.
+    /// Returns the labels of a run in the plan: name of its variant, and labels of its axis values.
     fn labels(&self, point: &Point) -> (String, Vec<String>) {
         let Some(runs) = self.experiment.runs() else { return (String::new(), Vec::new()) };
         let places = runs.axes.iter().zip(&point.places);
@@ -145,12 +148,12 @@ impl Plan {
     }
 }
 
-/// A query for a number of a run: metric, variant, places.
+/// A query of an expression for a number of a run: metric, variant and axis values.
 type Asked = (String, String, Vec<String>);
 
-/// Returns the queries of a statement's scripts. The scripts of conditions need every variant at
-/// every queried combination of axis values. The effects under other readings need exactly their
-/// own queries.
+/// Returns the queries of a statement's expressions. The expressions of conditions need every
+/// variant at every queried combination of axis values. The effects under alternative
+/// interpretations need only the queries of their own expressions.
 fn asked(plan: &Plan, claim: &ClaimCheck) -> BTreeSet<Asked> {
     let mut all = BTreeSet::new();
     for condition in &claim.conditions {
@@ -165,9 +168,10 @@ fn asked(plan: &Plan, claim: &ClaimCheck) -> BTreeSet<Asked> {
     all
 }
 
-/// The queries of scripts on equal values; the first axis has the values of the plan.
+/// Returns the queries of expressions when all values are equal; the first axis has the plan's
+/// values.
 pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>) -> BTreeSet<Asked> {
-    /// A source that answers every query with one value.
+    /// A source of metric values that answers every query with one value.
     struct Same(Vec<(String, f64)>);
     impl Values for Same {
         fn value(&self, _: &str, _: &str, _: &[String]) -> Result<f64, ValueError> {
@@ -184,18 +188,19 @@ pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>
     let traced = Arc::new(Traced::new(Arc::new(Same(first.into_iter().map(of_axis).collect()))));
     let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
     for script in scripts {
-        // An effect that fails on equal values (a correlation) has still queried all of its points.
+        // An effect that fails on equal values (a correlation) has still recorded all of its
+        // queries.
         let _ = evaluate(script, &values);
     }
     traced.questions()
 }
 
-/// Answer of the program about a statement that tests judge.
+/// Answer of the command `reproduce` about a statement that tests judge.
 #[derive(Clone, Debug)]
 pub struct Checked<'a> {
-    /// The statement, with the recorded result of its tests.
+    /// Row of the statement in the ledger, with the recorded result of its tests.
     pub row: &'a LedgerRow,
-    /// Tests that the program ran: name of the test, and description of a failure.
+    /// Tests that the command ran: name of the test, and description of a failure.
     pub ran: Vec<(String, Result<(), String>)>,
     /// Names of the tests that need the source tree of bufferlab.
     pub others: Vec<String>,
@@ -231,15 +236,15 @@ impl<'a> Checked<'a> {
         Self { row, ran, others, shown_by }
     }
 
-    /// The recorded verdict, or FAIL if a test that ran here does not hold.
+    /// Returns the recorded verdict, or FAIL if a test that the command ran failed.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let recorded = self.row.test.as_ref().map_or(Verdict::NotRun, |test| test.verdict);
         if self.ran.iter().any(|(_, found)| found.is_err()) { Verdict::Fail } else { recorded }
     }
 
-    /// Formats the findings, one per line: results of the tests that ran, the recorded result, and
-    /// commands for the tests that need the source tree.
+    /// Formats the findings, one per line. Findings are the results of the tests that ran, the
+    /// recorded result, and commands for the tests that need the source tree.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let words = |test: &str| test.rsplit("::").next().unwrap_or(test).replace('_', " ");
@@ -265,7 +270,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// The command that runs a test in a checkout.
+/// Returns the command that runs a test in a checkout of the repository.
 fn command(test: &str) -> String {
     let (file, name) = test.split_once("::").unwrap_or((test, ""));
     let folder = file.split('/').nth(1).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Executes the runs of experiments and caches their numbers.
+//! Executes the simulation runs of experiments and caches their numbers.
 //!
 //! The cache stores the summary of every run under the fingerprint of its resolved scenario.
 //! Experiments with a common run share its numbers, and a killed reproduction resumes. A run's
@@ -17,10 +17,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Results of all runs of an experiment.
+/// Results of all simulation runs of an experiment.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// Plan that lists the executed runs.
+    /// Plan of the experiment that lists the executed runs.
     pub plan: Plan,
     /// Numbers of each run in the plan's order, or the reason for a failed run.
     pub runs: Vec<Result<Arc<Numbers>, RunFailure>>,
@@ -97,7 +97,7 @@ pub fn gather(
     Ok(prepared.gather(plans, &cache, &failures))
 }
 
-/// Runs of some plans, and the runs whose numbers are missing.
+/// Runs of some plans, and the runs whose numbers the cache lacks.
 struct Prepared {
     missing: Vec<Missing>,
     /// Cache keys of the runs, for every plan in the order of its points. A run whose scenario
@@ -107,7 +107,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(plans: &[Plan], cache: &Cache) -> Self {
-        // Experiments with a common run may need different numbers of the run.
+        // Experiments that share a run may need different numbers of this run.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let (mut missing, mut keys) = (Vec::<Missing>::new(), Vec::with_capacity(plans.len()));
         for plan in plans {
@@ -191,8 +191,8 @@ impl Results {
         samples
     }
 
-    /// Returns the lines of a course for a variant at some axis values, from the first seed's run.
-    /// The result is empty if the run of the first seed failed.
+    /// Returns the lines of a chart over time for a variant at some axis values, from the first
+    /// seed's run. The list is empty if the run of the first seed failed.
     #[must_use]
     pub fn course(&self, course: &Course, variant: usize, places: &[usize]) -> &[CourseLine] {
         let first = self
@@ -204,7 +204,7 @@ impl Results {
         numbers.and_then(|numbers| numbers.courses.get(&course.key())).map_or(&[], Vec::as_slice)
     }
 
-    /// Combinations of axis values that ran, as indices.
+    /// Returns the combinations of axis values that ran, with one index per axis.
     #[must_use]
     pub fn grid(&self) -> Vec<Vec<usize>> {
         let mut grid: Vec<Vec<usize>> = Vec::new();
@@ -216,7 +216,7 @@ impl Results {
         grid
     }
 
-    /// Means of metrics over some seeds, as a source of values for expressions.
+    /// Returns a source of metric values for expressions: means over some seeds.
     #[must_use]
     pub fn of_seeds(&self, seeds: &[u64]) -> Arc<dyn Values> {
         let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();

@@ -11,13 +11,14 @@ pub const SEED_SET: u32 = 1000;
 pub struct Survival {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdicts on the statement, one per set; the experiment's own seeds are the first set.
+    /// Verdicts on the statement, one per set of seeds; the first set has the experiment's own
+    /// seeds.
     pub verdicts: Vec<Verdict>,
 }
 
 impl Survival {
-    /// Whether two sets of seeds disagree on the standing of the statement, for example if it holds
-    /// with one set and fails with another. PASS and STRONG are one standing.
+    /// Whether two sets of seeds disagree on the statement, for example if it holds with one set
+    /// and fails with another. The verdicts PASS and STRONG do not disagree.
     #[must_use]
     pub fn changes(&self) -> bool {
         self.verdicts.windows(2).any(|pair| pair[0].standing() != pair[1].standing())
@@ -30,8 +31,8 @@ impl Survival {
     }
 }
 
-/// Judges the statements of one experiment with other sets of seeds. A statement that holds with
-/// the first set only becomes INCONCLUSIVE, and its remark has the other verdicts.
+/// Judges the statements of one experiment with other sets of seeds. A statement that holds only
+/// with the first set becomes INCONCLUSIVE, and its remark has the other verdicts.
 #[must_use]
 pub(crate) fn survive(judged: Vec<Judged>, others: &[&Results]) -> (Vec<Judged>, Vec<Survival>) {
     let mut survivals = Vec::new();
@@ -51,7 +52,7 @@ pub(crate) fn survive(judged: Vec<Judged>, others: &[&Results]) -> (Vec<Judged>,
     (all, survivals)
 }
 
-/// The verdict, after other sets of seeds are taken into account.
+/// Returns the verdict after the verdicts with other sets of seeds are taken into account.
 fn with_other_seeds(mut judged: Judged, survival: &Survival) -> Judged {
     let others = &survival.verdicts[1..];
     if others.is_empty() {

@@ -6,13 +6,13 @@ use csv::StringRecord;
 use serde::Serialize;
 use std::io;
 
-/// A mistake in a table of claims.
+/// A mistake in a CSV table of the papers' claims.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{why}", column.as_ref().map_or_else(String::new, |column| format!("column {column}: ")))]
 pub struct TableError {
     /// Name of the table's file.
     pub file: String,
-    /// Number of the line with the mistake, from 1.
+    /// Number of the line with the mistake; the first line has the number 1.
     pub line: u64,
     /// Name of the column with the mistake; `None` if the whole line is wrong.
     pub column: Option<String>,
@@ -53,7 +53,7 @@ impl Cells<'_> {
         self.cell(column).to_owned()
     }
 
-    /// Returns name and value of the columns that are not in `known`.
+    /// Returns name and value of the columns that are not in the list `known`.
     pub(crate) fn others(&self, known: &[&str]) -> Vec<(String, String)> {
         let pairs = self.header.iter().zip(self.record).filter(|(name, _)| !known.contains(name));
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()

@@ -1,4 +1,4 @@
-//! Metrics from a run's samples and queues instead of its flows.
+//! Metrics from samples and queues of a run instead of its flows.
 //!
 //! ```toml
 //! [metrics]
@@ -13,7 +13,7 @@ use bufferlab_results::{ResultsError, RunResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A number from the tables of samples or queues.
+/// A metric from a run's tables of samples or queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Tally {
     /// Goodput between two samples (Mb/s), summed over the flows of some classes. The scenario
@@ -26,15 +26,15 @@ pub enum Tally {
         /// End of the goodput's interval (ms): the last sample at or before this time is used.
         until_ms: f64,
     },
-    /// A count, summed over the queues of all switches.
+    /// Value of a queue counter, summed over the queues of all switches.
     Queues {
         /// Priorities of the queues that the sum includes.
         queues: Vec<u8>,
         /// Name of the counter to sum over the queues.
         count: QueueCount,
     },
-    /// Value of a policy's probe in the last sample, summed over the sampled queues.
-    /// The sum suits probes that count events.
+    /// Value of a policy's probe in the last sample, summed over the sampled queues. Such a sum is
+    /// meaningful for probes that count events.
     Probe {
         /// Name of the probe, as on the policy's page and in the table `probes`.
         probe: String,
@@ -63,7 +63,7 @@ impl Tally {
         }
     }
 
-    /// Computes the number of the tally; `None` if no sample is in range.
+    /// Computes the value of the metric; `None` if no sample is in range.
     ///
     /// # Errors
     /// If a table cannot be read.

@@ -4,7 +4,7 @@ use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use bufferlab_theory::figures::{Axis, Figure, Scale};
 use std::fmt::Write;
 
-/// Converts the formulas' values of an analytical figure to charts.
+/// Converts the values of an analytical figure, which formulas give, to charts.
 #[must_use]
 pub fn theory_panels(figures: &[Figure]) -> Vec<CurvePanel> {
     figures.iter().map(panel).collect()

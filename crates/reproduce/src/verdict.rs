@@ -1,15 +1,15 @@
-//! Rules that give verdicts on statements.
+//! Rules that give verdicts on a paper's statements.
 //!
 //! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife
-//! ([`crate::judge()`]). Estimate and interval decide, see [`Verdict::meaning`]. Every rule covers
-//! two cases: an interval that crosses an edge of the band decides nothing.
+//! ([`crate::judge()`]). Estimate and interval decide the verdict, see [`Verdict::meaning`]. An
+//! interval that crosses an edge of the accepted band decides nothing.
 //!
-//! Suppose that the band of a claim ("better") begins at an effect of zero. In this case, a tenth
-//! of the paper's effect is the border between NULL and INCONCLUSIVE. Without a number from the
-//! paper, only an effect of exactly zero is NULL.
+//! Suppose that the accepted band of a claim ("better") begins at an effect of zero. In this case,
+//! a tenth of the paper's effect is the border between the verdicts NULL and INCONCLUSIVE. Without
+//! a number from the paper, only an effect of exactly zero is NULL.
 //!
-//! The worst verdict of a statement's conditions counts. A single seed gives no interval: the
-//! estimate alone decides, and the row shows that there was one seed.
+//! The worst verdict on a statement's conditions counts. A single seed gives no interval: the
+//! estimate alone decides, and the row of the ledger shows that there was one seed.
 
 use crate::{Better, Condition};
 use bufferlab_report::Estimate;
@@ -35,11 +35,11 @@ pub enum Verdict {
     Inconclusive,
     /// The measured effect is smaller than the claimed effect.
     Null,
-    /// The runs contradict the statement.
+    /// The runs contradict the statement of the paper.
     Fail,
-    /// No run can decide the statement.
+    /// No run can decide whether the statement holds.
     NotCheckable,
-    /// The statement was never run.
+    /// No run of bufferlab has checked the statement.
     NotRun,
     /// The record belongs to an earlier version of the experiment, its settings or the engine.
     Void,
@@ -48,9 +48,9 @@ pub enum Verdict {
 /// Standing of a statement: whether it holds according to its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The statement holds, as printed or as corrected.
+    /// The statement holds as the paper prints it, or as corrected.
     Holds,
-    /// The statement does not hold as printed.
+    /// The statement does not hold as the paper prints it.
     Against,
     /// The runs do not decide whether the statement holds.
     Open,
@@ -58,7 +58,7 @@ pub enum Standing {
     Unjudged,
 }
 
-/// Name, standing and condition of every verdict, the best first.
+/// Name, standing and meaning of every verdict, from the best to the worst verdict.
 const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
     (Verdict::Strong, "STRONG", Standing::Holds, "as PASS, and the effect is 0.7 to 1.3 times the paper's"),
     (
@@ -121,7 +121,7 @@ const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
 impl Verdict {
     /// Number of different verdicts on statements.
     pub const COUNT: usize = 11;
-    /// All verdicts, ordered from the best to the worst.
+    /// All verdicts on statements, ordered from the best to the worst.
     pub const ALL: [Self; Self::COUNT] = {
         let mut all = [Self::Strong; Self::COUNT];
         let mut place = 0;
@@ -176,7 +176,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Fraction of the paper's effect that is the edge of a band which begins at an effect of zero.
+/// Fraction of the paper's effect that is the edge of a band that begins at an effect of zero.
 const NOTICEABLE: f64 = 0.1;
 /// Multiple of the paper's effect from which an effect is an overshoot. This multiple was fixed
 /// before it judged any run.
@@ -185,7 +185,7 @@ const OVERSHOOT: f64 = 2.0;
 const ABOUT: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 
 impl Condition {
-    /// Returns the verdict that a measured effect gives on the condition.
+    /// Returns the verdict on the condition that a measured effect gives.
     #[must_use]
     pub fn verdict(&self, estimate: &Estimate) -> Verdict {
         match self.neutral {
@@ -201,7 +201,7 @@ impl Condition {
     /// Judges an effect with a claimed direction away from `neutral`.
     fn directed(&self, neutral: f64, estimate: &Estimate) -> Verdict {
         let half = estimate.half_width.unwrap_or(0.0);
-        // Flip the sign if needed, so that a positive effect has the claimed direction.
+        // The sign is flipped if needed, so that a positive effect has the claimed direction.
         let sign = if self.at_least.is_some() { 1.0 } else { -1.0 };
         let of = |value: f64| (value - neutral) * sign;
         let effect = of(estimate.mean);
@@ -211,7 +211,7 @@ impl Condition {
         let (low, high) = (effect - half, effect + half);
         let band = self.at_least.or(self.at_most).map_or(0.0, of);
         if high < 0.0 {
-            // The band of a claim may include small effects in the wrong direction.
+            // The accepted band of a claim may include small effects in the wrong direction.
             return match (low >= band, high >= band) {
                 (true, _) => Verdict::Pass,
                 (false, true) => Verdict::Inconclusive,
@@ -233,7 +233,7 @@ impl Condition {
         if strong { Verdict::Strong } else { Verdict::Pass }
     }
 
-    /// Whether a FAIL is on the side where the scheme does better than the paper states.
+    /// Whether a FAIL means that the scheme does better than the paper states.
     #[must_use]
     pub fn is_better(&self, estimate: &Estimate) -> bool {
         let half = estimate.half_width.unwrap_or(0.0);
@@ -251,8 +251,8 @@ impl Condition {
         band.max(noticeable).max(0.0)
     }
 
-    /// Judges a claimed value, or a claim that nothing differs. The position of the whole
-    /// interval decides.
+    /// Judges a claimed value, or a claim that nothing differs. The verdict depends on the position
+    /// of the whole interval.
     fn undirected(&self, estimate: &Estimate) -> Verdict {
         let half = estimate.half_width.unwrap_or(0.0);
         let (low, high) = (estimate.mean - half, estimate.mean + half);
@@ -322,7 +322,7 @@ mod tests {
         let ratio =
             Condition { at_least: None, at_most: Some(1.0), neutral: Some(1.0), ..lower_by(0.0, 0.9) };
         assert_eq!(judge(&ratio, 0.7, 0.05), Verdict::Overshoot);
-        // If the paper's number has the wrong direction, no effect can exceed it.
+        // If the paper's number contradicts the claimed direction, no effect can overshoot it.
         assert_eq!(judge(&lower_by(0.0, -0.1), 0.5, 0.1), Verdict::Pass);
     }
 

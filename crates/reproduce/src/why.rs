@@ -1,12 +1,12 @@
-//! Ablations: which difference between two readings explains a statement's verdict? Each difference
-//! is tried alone and with equal arrivals, then in pairs.
+//! Ablations: which difference between two interpretations explains a statement's verdict? Each
+//! difference is tried alone and with equal arrivals, then in pairs.
 //!
-//! The paper's reading of an experiment is the base. The second reading is split into single
-//! changes. Changes are the keys whose values `profile = "artifact"` changes (a policy's `filter`,
-//! a transport's recovery) and the entries of the experiment's `[artifact.set]`. A caller can give
-//! other keys instead. Each change is applied alone to all variants, and the statement is judged
-//! again. If no single change explains half of the difference between the readings, the four
-//! changes with the largest effects are tried in pairs.
+//! The settings of the paper's text are the base of an ablation. The second interpretation is split
+//! into single changes. Changes are the keys whose values `profile = "artifact"` changes (a
+//! policy's `filter`, a transport's recovery) and the entries of the experiment's `[artifact.set]`.
+//! A caller can give other keys instead. Each change is applied alone to all variants, and the
+//! statement is judged again. If no single change explains half of the difference between the
+//! interpretations, the four changes with the largest effects are tried in pairs.
 
 use crate::ablations::{KeyQuote, quote_of};
 use crate::plan::check_runs;
@@ -19,58 +19,60 @@ use bufferlab_scenario::Setting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Number of single changes that are also tried in pairs.
+/// Number of single changed keys that are also tried in pairs.
 const PAIRED: usize = 4;
-/// Smallest share of the difference between two readings with which a change explains the verdict.
+/// Smallest share of the difference between two interpretations that counts as an explanation.
 const CARRIES: f64 = 0.5;
 
-/// A scenario key whose value differs between two readings of a paper.
+/// A scenario key whose value differs between two interpretations of a paper.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Key whose value differs, such as `switch.policy.filter`, even if the difference affects only
-    /// some switches.
+    /// Scenario key whose value differs, such as `switch.policy.filter`, even if the difference
+    /// affects only some switches.
     pub key: String,
-    /// Values of the key in the paper's reading and in the second reading, as TOML. Both values are
-    /// from the first run in which they differ.
+    /// Values of the key according to the paper's text and in the second interpretation, as TOML.
+    /// The values are from the first run in which they differ.
     pub values: (String, String),
-    /// Overrides that make the change, by variant and axis values.
+    /// Overrides of scenario keys that make the change, by variant and axis values.
     pub(crate) settings: BTreeMap<(usize, Vec<usize>), Overrides>,
 }
 
-/// A trial: verdict on a statement with some changes.
+/// A trial of an ablation: the verdict on a statement with some changed keys.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Indices of the applied changes: none for the paper's reading, all for the second reading.
+    /// Indices of the changed keys: none for the paper's text, all for the second interpretation.
     pub changes: Vec<usize>,
-    /// Verdict and measured result with the changes of the trial.
+    /// Verdict and measured result with the changed keys of the trial.
     pub judged: Judged,
-    /// Share of the readings' difference that the trial's changes explain, in the
+    /// Share of the difference between the interpretations that the trial's changes explain, in the
     /// deciding condition.
     pub share: Option<f64>,
 }
 
-/// Explanation why the verdicts of two readings on a statement differ.
+/// Explanation why the verdicts under two interpretations of a paper differ.
 #[derive(Clone, Debug)]
 pub struct Ablation {
-    /// Statement whose verdict the ablation explains.
+    /// Statement of the paper whose verdict the ablation explains.
     pub claim: ClaimCheck,
-    /// Changed keys between the two readings of the experiment.
+    /// Changed keys between the two interpretations of the experiment.
     pub changes: Vec<Change>,
-    /// Verdict without changed keys: the paper's reading.
+    /// Verdict without changed keys: the settings of the paper's text.
     pub base: Trial,
-    /// Verdict with all changed keys: the second reading.
+    /// Verdict with all changed keys: the second interpretation of the paper.
     pub other: Trial,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
-    /// Trials of single changes, ordered by share, the largest first, then trials of pairs.
+    /// Trials of single changed keys, ordered by share, the largest share first, then trials of
+    /// pairs.
     pub trials: Vec<Trial>,
 }
 
-/// Explains the difference between the paper's reading of a statement and a second reading. The
-/// second reading is the artifact's, or the keys and values in `given`.
+/// Explains the difference between the verdict under the paper's text and under a second
+/// interpretation. The second interpretation is the paper's public code, or the keys and values in
+/// `given`.
 ///
 /// # Errors
-/// If the experiment lacks the scale or a second reading, or the folder cannot be written.
+/// If the experiment lacks the scale or a second interpretation, or the folder cannot be written.
 pub fn why<W: Watcher>(
     (experiment, claim): (&Experiment, &ClaimCheck),
     given: &[Setting],
@@ -83,7 +85,7 @@ pub fn why<W: Watcher>(
     let plan = plan.under(Profile::Paper);
     let mut trial = |plans: Vec<Plan>| -> Result<Vec<Judged>, ReproduceError> {
         let (results, _) = run(plans, folder, how, &mut board)?;
-        // Effects under alternative readings need variants that an ablation does not run.
+        // Effects under alternative interpretations need variants that an ablation does not run.
         let judged = |result| Judged { beside: Vec::new(), ..judge(claim, result) };
         Ok(results.iter().map(judged).collect())
     };
@@ -125,7 +127,7 @@ pub fn why<W: Watcher>(
     Ok(Ablation { claim: claim.clone(), changes, base: none, other: whole, seeds, trials })
 }
 
-/// Restricts a plan to the points that a statement depends on.
+/// Restricts a plan to the runs that a statement needs.
 pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     let Some(runs) = plan.experiment.runs() else { return plan };
     let scripts = claim.conditions.iter().flat_map(|one| std::iter::once(&one.effect).chain(&one.guard));
@@ -140,7 +142,7 @@ pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     Plan { points, ..plan }
 }
 
-/// Returns the plan with some of the changes applied.
+/// Returns the plan with some of the changed keys applied.
 pub(crate) fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     let mut extra = plan.extra.clone();
     for change in made {
@@ -151,9 +153,9 @@ pub(crate) fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     Plan { extra, ..plan.clone() }
 }
 
-/// Turns the caller's keys into changes, restricted to the points that accept each key. For
-/// example, a policy lacks the parameters of other policies. A key that no point accepts stays in
-/// all points, so that their runs report the mistake.
+/// Turns the caller's keys into changes, restricted to the runs that accept each key. For example,
+/// a policy lacks the parameters of other policies. A key that no run accepts stays in all runs, so
+/// that the runs report the mistake.
 pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
     let first: Vec<&Point> = plan.points.iter().filter(|point| point.seed == 0).collect();
     let place = |point: &&Point| (point.variant, point.places.clone());
@@ -181,7 +183,7 @@ pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the changes of scenario keys that make the artifact's reading.
+/// Returns the scenario keys whose values the profile of the paper's public code changes.
 fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     let runs = plan.experiment.runs().ok_or(ReproduceError::NoReading)?;
     let reading = runs.artifact.as_ref().ok_or(ReproduceError::NoReading)?;
@@ -239,9 +241,10 @@ fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     Ok(changes)
 }
 
-/// Groups the keys of a reading into changes. Returns the name of the group, and the part of the
-/// group that the key belongs to. A key of several transports is a single change. The topology is a
-/// single change, because parts of a topology alone make no sense.
+/// Groups the keys of an interpretation into changes. Returns the name of the group, and the
+/// component of the group that the key belongs to. A key of several transports is a single change.
+/// The topology is a single change, because some keys of a topology make no sense without the
+/// others.
 fn grouped(key: &str) -> (String, Option<&str>) {
     if let Some(part) = key.strip_prefix("topology.") {
         return ("topology".to_owned(), Some(part));
@@ -255,8 +258,8 @@ fn grouped(key: &str) -> (String, Option<&str>) {
     }
 }
 
-/// Turns a key of some switches into the key of all switches: `switch_override.0.policy.filter`
-/// becomes `switch.policy.filter`.
+/// Turns a scenario key of some switches into the key of all switches:
+/// `switch_override.0.policy.filter` becomes `switch.policy.filter`.
 fn everywhere(key: &str) -> String {
     let rest = key.strip_prefix("switch_override.").and_then(|rest| rest.split_once('.'));
     rest.map_or_else(|| key.to_owned(), |(_, rest)| format!("switch.{rest}"))
@@ -309,14 +312,14 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
-/// Index of the condition that decides: the first condition whose verdict differs in the second
-/// reading, else the first condition.
+/// Index of the deciding condition: the first condition whose verdict differs under the second
+/// interpretation, or else the first condition.
 fn deciding(base: &Judged, other: &Judged) -> usize {
     let pairs = base.conditions.iter().zip(&other.conditions);
     pairs.enumerate().find(|(_, (a, b))| a.verdict != b.verdict).map_or(0, |(place, _)| place)
 }
 
-/// Share of the difference between `base` and `other` that a trial explains.
+/// Share of the difference between `base` and `other` that a trial's changed keys explain.
 fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Option<f64> {
     let mean = |judged: &Judged| {
         judged.conditions.get(condition)?.estimate.as_ref().ok().map(|estimate| estimate.mean)
@@ -326,8 +329,8 @@ fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Opt
 }
 
 impl Ablation {
-    /// Keys that a trial changes, and the values of these keys in the paper's and in the second
-    /// reading.
+    /// Returns the keys that a trial changes, and their values under the paper's text and the
+    /// second interpretation.
     pub(crate) fn keys_and_values(&self, trial: &Trial) -> (Vec<&str>, String, String) {
         let changes = || trial.changes.iter().map(|change| &self.changes[*change]);
         let of = |part: fn(&Change) -> &str| changes().map(part).collect::<Vec<_>>().join(", ");
@@ -338,8 +341,8 @@ impl Ablation {
         )
     }
 
-    /// Formats the trials of changed keys as a Markdown table, with the paper's reading first and
-    /// the second reading last.
+    /// Formats the trials of changed keys as a Markdown table. The first row has the settings of
+    /// the paper's text, the last row the second interpretation.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = String::from(
@@ -367,8 +370,8 @@ impl Ablation {
         text
     }
 
-    /// Formats the answer as a sentence: which changed keys explain the verdict. For the most
-    /// important keys, it adds the known quotes of paper and public code.
+    /// Formats a sentence about the changed keys that explain the verdict. For the most important
+    /// keys, the sentence adds the known quotes of paper and public code.
     #[must_use]
     pub fn answer(&self, said: &[KeyQuote]) -> String {
         let id = &self.claim.id;

@@ -38,6 +38,10 @@ impl SwitchSpec {
             let own =
                 |port: &usize| entry.ports.is_empty() || entry.ports.iter().any(|&p| usize::from(p) == *port);
             let ports: Vec<u16> = ports.clone().filter(own).map(|port| (port - ports.start) as u16).collect();
+            if ports.is_empty() {
+                // The entry is for ports of other memories, so this memory keeps its fast paths.
+                continue;
+            }
             if let Some(groups) = &entry.scheduler {
                 scheduler = scheduler.with_ports(&ports, Scheduler::new(groups, queues)?);
             }

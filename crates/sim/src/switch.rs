@@ -26,7 +26,7 @@ use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
 use record::{Listener, MemoryOffset, SwitchRecord};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Links of the ports of a switch.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +72,8 @@ pub(crate) struct SwitchNode {
     slice_of_port: Vec<u16>,
     /// Shadow policies of each slice, if the run explains events.
     panels: Vec<Panel>,
-    /// Time of the last timer that was set for a limited rate, by port.
-    rate_timers: BTreeMap<u16, Time>,
+    /// Timers of limited rates that have not expired: their times and ports.
+    rate_timers: BTreeSet<(Time, u16)>,
 }
 
 impl SwitchNode {
@@ -95,7 +95,7 @@ impl SwitchNode {
             more,
             slice_of_port,
             panels: Vec::new(),
-            rate_timers: BTreeMap::new(),
+            rate_timers: BTreeSet::new(),
             is_watched: false,
             first_link: links.first,
             uncharged: links.uncharged,
@@ -511,12 +511,10 @@ impl SwitchNode {
     pub(crate) fn note_rate_timer(&mut self, port: u16, now: Time) -> Option<Time> {
         let slice = self.slices().nth(self.slice_of(port))?;
         let at = slice.core.next_send(port - slice.first_port)?;
-        let set = self.rate_timers.entry(port).or_default();
-        if at <= now || *set == at {
-            return None;
+        while self.rate_timers.first().is_some_and(|(expired, _)| *expired <= now) {
+            self.rate_timers.pop_first();
         }
-        *set = at;
-        Some(at)
+        (at > now && self.rate_timers.insert((at, port))).then_some(at)
     }
 
     /// Peak headroom occupancy of packets of `priority` from `port`.

@@ -1,22 +1,22 @@
-//! Replay of `alpha`: sends a burst to a switch with the stated alphas.
+//! Replay of the calculator `alpha`: sends a burst to a switch with the stated alphas.
 
 use crate::burst_tolerance::layout::{Layout, Scheme};
 use crate::burst_tolerance::{BurstResult, replay};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 use bufferlab_theory::calculators::number;
 
-/// Replay with one queue that drains while the burst arrives at an empty port.
+/// Replay of `alpha` with one queue that drains while the burst arrives at an empty port.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "alpha",
     summary: "a burst is sent at the stated alphas until it loses a packet, which should be at the stated duration",
     run,
 };
 
-/// Range of alphas that the core's policies accept.
+/// Range of alphas that the policies of the core accept.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
-/// An alpha so large that the queue's limit does not constrain the burst.
+/// Value of alpha so large that the queue's limit does not constrain the burst.
 const UNLIMITED: f64 = 65_536.0;
-/// An alpha with which a burst reaches its steady share.
+/// Value of alpha with which a burst reaches its steady share of the buffer.
 const SOME_HIGH: f64 = 8.0;
 
 fn run(asked: &Asked<'_>) -> Verification {
@@ -29,7 +29,7 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Duration of the burst in the user's question (s).
+/// Returns the duration of the burst that the user gave (s).
 fn duration(asked: &Asked<'_>) -> f64 {
     let rate = asked.params.rate("rate").0 as f64;
     let of_size = asked.params.given_bytes("burst").map(|bytes| bytes as f64 * 8.0 / rate);
@@ -37,7 +37,7 @@ fn duration(asked: &Asked<'_>) -> f64 {
     of_size.or(of_time).expect("one of the two is given")
 }
 
-/// Finds the first loss of the burst with the alphas `low` and `high`.
+/// Finds the first loss of the burst on a switch with the alphas `low` and `high`.
 fn first_loss(asked: &Asked<'_>, name: &str, (low, high): (f64, f64)) -> Result<BurstResult, String> {
     for alpha in [low, high] {
         if !FACTORS.contains(&alpha) {
@@ -72,7 +72,7 @@ fn add(found: &mut Verification, (low, high): (f64, f64), seen: &BurstResult, ch
     found.add(what, format!("{}{more}", seen.bound_in_words()), vec![check]);
 }
 
-/// Checks the largest low alpha, with a burst that only the size of the buffer limits.
+/// Checks `alpha_low`, with a burst that only the size of the buffer limits.
 fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (stated, time) = (asked.stated("alpha_low"), duration(asked));
     if stated == f64::INFINITY {
@@ -80,7 +80,8 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     }
     let alphas = (stated, UNLIMITED);
     let seen = first_loss(asked, "alpha_low", alphas)?;
-    // The calculator assumes an infinite alpha for the burst, and the replay uses a large alpha.
+    // The calculator assumes an infinite alpha for the burst; the replay uses a large, finite
+    // alpha.
     let ratio = asked.params.rate("rate").0 as f64 / asked.params.rate("port_rate").0 as f64;
     let finite = (ratio - 1.0) / (UNLIMITED * (ratio - 2.0));
     let bound = time * (seen.part() + finite);
@@ -90,7 +91,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the alpha_low of the paper's printed formula is sufficient.
+/// Checks that the `alpha_low` of the paper's printed formula is sufficient for the burst.
 fn low_printed(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let time = duration(asked);
     let alphas = (asked.stated("alpha_low_printed"), UNLIMITED);
@@ -102,7 +103,7 @@ fn low_printed(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String
     Ok(())
 }
 
-/// Checks the low alpha up to which the burst reaches its steady share before any loss.
+/// Checks `alpha_low_without_loss`, up to which the burst reaches its steady share before any loss.
 fn low_without_loss(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let stated = asked.stated("alpha_low_without_loss");
     if stated == f64::INFINITY {
@@ -124,7 +125,7 @@ fn low_without_loss(asked: &Asked<'_>, found: &mut Verification) -> Result<(), S
     Ok(())
 }
 
-/// Checks the smallest high alpha, with the other priorities present.
+/// Checks `alpha_high`, on a switch on which the other priorities are also congested.
 fn high(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (stated, time) = (asked.stated("alpha_high"), duration(asked));
     let others: f64 = asked.params.ratios("others").iter().sum();

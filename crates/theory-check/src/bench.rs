@@ -1,5 +1,5 @@
-//! A test bench around the core's switch. Its traffic has the two kinds that closed forms assume:
-//! queues kept at their limits, and bursts of a constant rate.
+//! A test bench around the core's switch. Its traffic has the two kinds that closed-form formulas
+//! assume: queues kept at their limits, and bursts of a constant rate.
 
 use bufferlab_core::{
     Admission, DropReason, Header, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
@@ -8,7 +8,7 @@ use bufferlab_units::{BitRate, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Number of rounds of offers in which every queue refuses before a state counts as steady.
+/// Number of rounds in which every full queue must reject a packet before a state counts as steady.
 /// Drop counters, such as TDT's, reach their limits in fewer rounds.
 const IDLE_ROUNDS: u32 = 24;
 
@@ -17,18 +17,18 @@ const IDLE_ROUNDS: u32 = 24;
 pub(crate) struct PortQueue {
     /// Egress port to which the queue belongs.
     pub(crate) port: u16,
-    /// Number of the queue within the port.
+    /// Number of the queue's priority within the port.
     pub(crate) priority: u8,
 }
 
-/// A burst to one or more queues at once.
+/// A burst that arrives at one or more queues at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Burst {
-    /// Queues of the burst, each on a separate port.
+    /// Queues at which the burst arrives, each on a separate port.
     pub(crate) queues: Vec<PortQueue>,
     /// Rate at which the burst arrives at each of its queues.
     pub(crate) rate: BitRate,
-    /// Tags of the burst's packets.
+    /// Tags that the packets of the burst have, such as `unscheduled`.
     pub(crate) tags: Tags,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct Burst {
 pub(crate) struct FirstLoss {
     /// Time of the loss after the start of the burst (s).
     pub(crate) seconds: f64,
-    /// Bytes that arrived at the queue before the loss.
+    /// Bytes of the burst that arrived at the queue before the loss.
     pub(crate) arrived: f64,
-    /// Length of the queue at the loss (bytes).
+    /// Length of the queue at the time of the loss (bytes).
     pub(crate) stored: f64,
 }
 
@@ -60,10 +60,10 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// An idle switch with the policy `name`. All packets have `packet` bytes.
+    /// Creates an idle switch with the policy `name`. All packets have `packet` bytes.
     ///
     /// # Errors
-    /// Returns the errors of [`SwitchConfig::build`] as text.
+    /// The errors of [`SwitchConfig::build`] as text.
     pub(crate) fn new(
         config: &SwitchConfig,
         name: &str,
@@ -90,28 +90,28 @@ impl Bench {
         self.pace = pace;
     }
 
-    /// From now on, keeps the queue `place` as long as its limit allows.
+    /// From now on, keeps the queue `place` as long as the queue's limit allows.
     pub(crate) fn keep_full(&mut self, place: PortQueue) {
         self.greedy.push(place);
     }
 
-    /// Ends the arrivals that keep the queue `place` full.
+    /// Ends the arrivals that keep the queue `place` at its limit.
     pub(crate) fn stop(&mut self, place: PortQueue) {
         self.greedy.retain(|other| *other != place);
     }
 
-    /// Length of the queue `place` (bytes).
+    /// Returns the length of the queue `place` (bytes).
     pub(crate) fn held(&self, place: PortQueue) -> u64 {
         self.switch.buffer().queue_bytes(self.queue(place))
     }
 
-    /// Free bytes of the switch's buffer.
+    /// Returns the free bytes of the switch's buffer.
     pub(crate) fn free(&self) -> u64 {
         self.switch.buffer().capacity() - self.switch.buffer().occupancy()
     }
 
-    /// The limit of a queue as a multiple of the free buffer. The result is infinite if the queue
-    /// has no limit or the buffer is full.
+    /// Returns the limit of a queue as a multiple of the free buffer. The multiple is infinite if
+    /// the queue has no limit or the buffer is full.
     pub(crate) fn weight(&self, place: PortQueue, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {
@@ -120,7 +120,7 @@ impl Bench {
         }
     }
 
-    /// Value of a probe of the policy, such as the state of a port.
+    /// Returns the value of a probe of the policy, such as the state of a port.
     pub(crate) fn probe(&self, place: PortQueue, name: &str) -> Option<f64> {
         let mut found = None;
         self.switch.policy().probe(self.queue(place), self.switch.buffer(), &mut |known, value| {
@@ -135,8 +135,8 @@ impl Bench {
         self.switch.buffer().queue_of(place.port, place.priority)
     }
 
-    /// Offers one packet to a queue at the present instant. Fails if the switch did not store the
-    /// packet.
+    /// Offers one packet to a queue at the present simulated time. Fails if the switch did not
+    /// store the packet.
     pub(crate) fn offer(&mut self, place: PortQueue, tags: Tags) -> Result<(), DropReason> {
         let PortQueue { port, priority } = place;
         let packet = Packet {
@@ -150,12 +150,13 @@ impl Bench {
         }
     }
 
-    /// Sends the next packet of a port, at any time. Returns whether the port had a packet.
+    /// Sends the next packet of a port, even while the port is busy. Returns whether the port had a
+    /// packet.
     pub(crate) fn send(&mut self, port: u16) -> bool {
         self.switch.poll_transmit(self.now, port, &mut ()).is_some()
     }
 
-    /// Offers packets to each queue that is kept full, until the queue refuses a packet.
+    /// Offers packets to each queue that is kept full, until the queue rejects a packet.
     fn refill(&mut self) {
         for index in 0..self.greedy.len() {
             while self.offer(self.greedy[index], Tags::NONE).is_ok() {}
@@ -173,9 +174,9 @@ impl Bench {
         }
     }
 
-    /// Ports with queues that exceed their limit by more than a packet, even if the buffer
-    /// had space for one more packet. If a limit is a large multiple of the free buffer,
-    /// no state of whole packets is nearer to the steady state.
+    /// Returns the ports with queues that exceed their limit by more than a packet, even if the
+    /// buffer had space for one more packet. If a limit is a large multiple of the free buffer, no
+    /// state of whole packets is nearer to the steady state.
     fn ports_in_excess(&self) -> Vec<u16> {
         let (free, packet) = (self.free(), u64::from(self.packet));
         let longer = |place: &&PortQueue| {
@@ -197,7 +198,7 @@ impl Bench {
     /// If the queues reach no steady state, because each packet moves the limits further than
     /// queues can follow.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
-        // The number of steps allows every packet of the buffer to leave a few times.
+        // The number of steps allows every packet of the buffer to leave several times.
         let mut left = 16 * self.switch.buffer().capacity() / u64::from(self.packet) + 1_000;
         let mut idle = 0;
         while idle < IDLE_ROUNDS {
@@ -223,7 +224,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Runs the policy's timers that are due until `until`.
+    /// Runs the policy's timers that are due until the time `until`.
     fn catch_up(&mut self, until: Time) {
         while let Some(due) = self.switch.poll_timeout().filter(|&due| due <= until) {
             self.now = due.max(self.now);
@@ -232,7 +233,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// Starts a transmission at a port that is idle.
+    /// Starts a transmission at a port if the port is idle.
     fn transmit(&mut self, port: u16) {
         if self.is_busy[usize::from(port)] {
             return;
@@ -268,14 +269,14 @@ impl Bench {
         self.refill();
     }
 
-    /// Sends a burst until one of its packets is lost. `None` if each queue of the burst got
-    /// `most_packets` packets without a loss.
+    /// Sends a burst until one of its packets is lost. The result is `None` if each queue of the
+    /// burst got `most_packets` packets without a loss.
     pub(crate) fn first_loss(&mut self, burst: &Burst, most_packets: u64) -> Option<FirstLoss> {
         self.start();
         let (begin, count, size) = (self.now, burst.queues.len() as u64, u64::from(self.packet));
         let between = burst.rate.serialization(size);
-        // The burst's packets for different queues are staggered.
-        // Simultaneous packets would be small bursts.
+        // The burst's packets for different queues are staggered. Simultaneous packets would be
+        // small bursts.
         let at = |packet: u64, queue: u64| {
             begin + burst.rate.serialization((packet + 1) * size) + Time(between.0 * queue / count)
         };
@@ -298,7 +299,7 @@ impl Bench {
         None
     }
 
-    /// Time until a queue without arrivals is empty and its last packet is sent (s).
+    /// Returns the time until a queue without arrivals is empty and its last packet is sent (s).
     /// The function keeps the other queues full.
     pub(crate) fn drain(&mut self, place: PortQueue) -> f64 {
         self.stop(place);
@@ -309,15 +310,15 @@ impl Bench {
                 break;
             }
         }
-        // The result includes the time in which the port sends the last packet.
+        // The drain time includes the time in which the port sends the last packet.
         let last = self.rates[usize::from(place.port)].serialization(u64::from(self.packet));
         (self.now + last).as_secs_f64() - begin.as_secs_f64()
     }
 
-    /// Checks the accounting of the switch.
+    /// Checks the byte accounting of the switch.
     ///
     /// # Panics
-    /// If the accounting is wrong, a defect of the core.
+    /// If the byte accounting is wrong, which is a defect of the core.
     pub(crate) fn verify(&self) {
         self.switch.verify().expect("the ledger equals the content of the queues");
     }

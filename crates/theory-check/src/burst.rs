@@ -1,5 +1,5 @@
-//! Replay of `burst`: the bench sends a burst into the calculated or given buffer until a packet of
-//! the burst is lost.
+//! Replay of the calculator `burst`: the bench sends a burst into the calculated or given buffer
+//! until a packet of the burst is lost.
 
 use crate::burst_tolerance::layout::{Layout, Scheme};
 use crate::burst_tolerance::replay;
@@ -7,7 +7,7 @@ use crate::{Asked, ReplayInfo, Verification};
 use bufferlab_params::{ParamKind, ParamValue};
 use bufferlab_units::BitRate;
 
-/// Replay of `burst` with a burst into the core's switch.
+/// Replay of `burst` with a burst that arrives at the core's switch.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "burst",
     summary: "a burst is sent into a switch with the calculated buffer until it loses a packet: it must be the given burst",
@@ -35,8 +35,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Sends the burst to a switch with the policy `policy`. Returns the description of the run, the
-/// bound in words, and the checks.
+/// Sends the burst to a switch with the policy `policy`. Returns the description of the replay, an
+/// explanation of the allowed difference, and the checks.
 fn check(
     asked: &Asked<'_>,
     policy: &str,
@@ -60,7 +60,7 @@ fn check(
     Ok((what, seen.bound_in_words(), seen.checks(policy, [time, burst, value("stored")])))
 }
 
-/// The calculator's switch with a buffer of `buffer` bytes.
+/// Describes the calculator's switch with a buffer of `buffer` bytes.
 fn layout(asked: &Asked<'_>, buffer: u64) -> Layout {
     let params = &asked.params;
     let port_rate = params.rate("port_rate");
@@ -89,7 +89,8 @@ mod tests {
     use bufferlab_theory::calculators::CALCULATORS;
     use bufferlab_units::BitRate;
 
-    /// Questions of a network architect: the buffer for a burst, and the burst for a buffer.
+    /// Questions of a network architect: which buffer does a burst need, and which burst fits into
+    /// a buffer?
     #[test]
     fn packets_find_the_burst_that_the_buffer_was_calculated_for() {
         let info = CALCULATORS.find("burst").expect("it is built in");

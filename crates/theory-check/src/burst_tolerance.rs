@@ -1,5 +1,5 @@
-//! Replay of `burst-tolerance`: sends bursts into a switch whose congested queues are at their
-//! thresholds, until one burst loses a packet.
+//! Replay of the calculator `burst-tolerance`: sends bursts into a switch whose congested queues
+//! are at their thresholds, until one burst loses a packet.
 
 pub(crate) mod layout;
 
@@ -9,7 +9,7 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_params::{ParamKind, ParamValue};
 use layout::{Layout, Scheme, Stage};
 
-/// Replay with a burst that arrives at the core's switch.
+/// Replay of `burst-tolerance` with a burst that arrives at the core's switch.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "burst-tolerance",
     summary: "queues are kept at the policy's limits, then a burst is sent until it loses a packet",
@@ -27,8 +27,7 @@ fn run(asked: &Asked<'_>) -> Verification {
         _ => None,
     });
     for word in words.iter().filter(|word| given.as_deref().is_none_or(|given| given == word.name)) {
-        // The comparison of all policies has no answers, so the replay sends a burst
-        // for each policy.
+        // A comparison of all policies has no answers, so the replay sends a burst for each policy.
         let mut values: Vec<_> = asked.given.iter().filter(|(name, _)| name != "policy").cloned().collect();
         values.push(("policy".to_owned(), ParamValue::Choice(word.name.into())));
         let answer = match asked.info.calculate(&values) {
@@ -62,7 +61,7 @@ fn run(asked: &Asked<'_>) -> Verification {
 pub(crate) struct BurstResult {
     /// Size of the burst's packets (bytes).
     pub(crate) packet: u32,
-    /// First loss of the burst.
+    /// First loss of a packet of the burst.
     pub(crate) first: FirstLoss,
     /// Number of queues that the bench keeps full.
     queues: usize,
@@ -72,15 +71,15 @@ pub(crate) struct BurstResult {
     free: f64,
     /// Possible error of the free buffer before the burst (bytes).
     slack: f64,
-    /// Two packets divided by the weight of the burst:
-    /// the error that the burst's packets cause in the free buffer (bytes).
+    /// Two packets divided by the weight of the burst (bytes): the error of the free buffer that
+    /// the burst's packets cause.
     own: f64,
-    /// Arrival rate of the burst, and growth rate of the burst's queues (bytes/s).
+    /// Arrival rate of the burst at a queue, and growth rate of this queue (bytes/s).
     rates: (f64, f64),
 }
 
 impl BurstResult {
-    /// Possible error of the first loss, as a fraction of its time.
+    /// Possible error of the time of the first loss, as a fraction of this time.
     pub(crate) fn part(&self) -> f64 {
         (self.slack + self.own) / self.free
     }
@@ -98,13 +97,13 @@ impl BurstResult {
         )
     }
 
-    /// Checks time, arrived bytes and stored bytes against the stated values.
+    /// Checks time, arrived bytes and stored bytes of the first loss against the stated values.
     pub(crate) fn checks(&self, name: &str, stated: [f64; 3]) -> Vec<Check> {
         let [time, arrived, stored] = stated;
         let off = time * self.part();
         let (packet, (arrival, growth)) = (f64::from(self.packet), self.rates);
         let named = |quantity: &str| format!("{name}: {quantity}");
-        // At any time, every quantity of the burst may differ by one packet.
+        // At any time, every quantity of the burst may be wrong by one packet.
         vec![
             Check::equal(
                 named("lossless for"),
@@ -131,14 +130,14 @@ impl BurstResult {
 /// Sends the burst of the layout `layout` to a switch with the policy `scheme`.
 ///
 /// # Errors
-/// Reason why the layout cannot be replayed.
+/// If the layout cannot be replayed; the error is the reason.
 pub(crate) fn replay(layout: &Layout, scheme: Scheme) -> Result<BurstResult, String> {
     check_rate(layout.buffer, layout.port_rate)?;
     layout.check(scheme)?;
     let (queues, ratio) = (layout.full_queues(scheme) as f64, layout.ratio());
     let growth = ratio - layout.gamma(scheme);
-    // The cost counts arrivals and departures while the buffer fills,
-    // each with an offer for every full queue.
+    // The cost counts arrivals and departures while the buffer fills. Each arrival or departure
+    // includes an offer for every full queue.
     let cost = (queues + 1.0) * (ratio + queues + 1.0) / growth;
     let packet = packet_size(layout.buffer, cost)?;
     let Stage { mut bench, burst, infinite, reserved } = layout.stage(scheme, packet)?;
@@ -189,7 +188,7 @@ mod tests {
         }
     }
 
-    /// The worked burst of TDT section VI-A lasts 222.2 us.
+    /// The burst in the example of TDT section VI-A lasts 222.2 us.
     #[test]
     fn the_worked_burst_is_measured_and_one_that_is_two_percent_longer_is_not() {
         let seen = replay(&layout(), Scheme::DynamicThreshold).expect("it can be replayed");

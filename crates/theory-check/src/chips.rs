@@ -1,4 +1,4 @@
-//! States why the calculator `chips` has no replay.
+//! Gives the reason why the calculator `chips` has no replay.
 
 use crate::{ReplayInfo, Verification};
 

@@ -1,5 +1,5 @@
-//! Replay of `drain-time`: a queue of every priority has its greatest length,
-//! without further arrivals.
+//! Replay of the calculator `drain-time`: a queue of every priority has its greatest length and
+//! gets no further packets.
 
 use crate::bench::PortQueue;
 use crate::priorities::{Congested, Priorities};
@@ -40,9 +40,9 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
             let mut bench = settled(priorities.bench(vec![rate; usize::from(ports)])?, &full)?;
             let measured = bench.drain(PortQueue { port: 0, priority: priority as u8 });
             bench.verify();
-            // The possible error is the error of the priority's occupancy, and two packets at the
-            // end of the queue. Each other queue of the port is served once for each of the two
-            // packets.
+            // The possible error is the error of the priority's occupancy, plus two packets at the
+            // end of the queue. For each of the two packets, the port serves each of its other
+            // queues once.
             let gamma = 1.0 / present.len() as f64;
             let queue = |place: &PortQueue| Congested { priority: usize::from(place.priority), gamma };
             let queues: Vec<_> = full.iter().map(queue).collect();

@@ -1,19 +1,19 @@
-//! Replay of `ecn`: measures the space that the longest marked queue leaves,
-//! and the space that LossPass frees.
+//! Replay of the calculator `ecn`: measures the buffer space beside the longest marked queue, and
+//! the space that LossPass frees.
 
 use crate::bench::{Bench, PortQueue};
 use crate::schemes::{settled, strict, switch, word};
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{ParamValue, Tags};
 
-/// Replay with bursts whose packets arrive at one instant.
+/// Replay of `ecn` with bursts whose packets arrive at one instant.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "ecn",
     summary: "a burst at one instant beside a queue of K + N packets, and into a port full of large flows (LossPass)",
     run,
 };
 
-/// Queue of small flows on the port.
+/// Queue of small flows on the replay's port.
 const SMALL: PortQueue = PortQueue { port: 0, priority: 0 };
 const LARGE: PortQueue = PortQueue { port: 0, priority: 1 };
 /// Maximum number of packets in the buffer of a replay.
@@ -73,7 +73,7 @@ fn rooms(asked: &Asked<'_>, buffer: u64, found: &mut Verification) -> Result<(),
     Ok(())
 }
 
-/// Number of packets of a burst that fit beside a queue of `queue` bytes.
+/// Returns the number of packets of a burst that fit beside a queue of `queue` bytes.
 fn stored_beside(asked: &Asked<'_>, buffer: u64, queue: f64) -> Result<f64, String> {
     let packet = asked.params.bytes("packet") as u32;
     let config = switch(buffer, vec![asked.params.rate("port_rate")], 2);
@@ -86,8 +86,8 @@ fn stored_beside(asked: &Asked<'_>, buffer: u64, queue: f64) -> Result<f64, Stri
     Ok(burst(&mut bench))
 }
 
-/// Number of packets of small flows that fit into a port full of packets of large flows. LossPass
-/// may evict the fraction tau of the large flows' packets.
+/// Returns the number of packets of small flows that fit into a port full of packets of large
+/// flows. LossPass may evict the fraction tau of the large flows' packets.
 fn stored_by_losspass(asked: &Asked<'_>, buffer: u64) -> Result<f64, String> {
     let packet = asked.params.bytes("packet") as u32;
     let room = buffer as f64 * asked.params.ratio("tau");
@@ -102,7 +102,7 @@ fn stored_by_losspass(asked: &Asked<'_>, buffer: u64) -> Result<f64, String> {
     Ok(burst(&mut bench))
 }
 
-/// Number of packets of small flows that the switch stores before it loses a packet.
+/// Returns the number of packets of small flows that the switch stores before it loses a packet.
 fn burst(bench: &mut Bench) -> f64 {
     let mut stored = 0.0;
     while bench.offer(SMALL, Tags::NONE).is_ok() {

@@ -1,29 +1,29 @@
-//! Results of a replay: stated and measured values, and the difference that discretisation allows.
+//! Results of a replay: stated and measured values, and the difference that packet sizes explain.
 
 use bufferlab_theory::calculators::{Table, bytes, number, seconds};
 use std::fmt::{self, Display, Write};
 
-/// Relation between the value that packets measure and the value that a calculator states.
+/// Relation between the value that a replay measures and the value that a calculator states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The measured value equals the stated value, up to the bound.
+    /// The measured value equals the stated value, up to the allowed difference.
     Equal,
-    /// The measured value is at least the stated value, up to the bound.
+    /// The measured value is at least the stated value, up to the allowed difference.
     AtLeast,
-    /// The measured value is at most the stated value, up to the bound.
+    /// The measured value is at most the stated value, up to the allowed difference.
     AtMost,
 }
 
 /// The unit of a quantity that a check compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
+    /// Values of the quantity are in bytes.
     Bytes,
-    /// Seconds.
+    /// Values of the quantity are in seconds.
     Seconds,
-    /// Packets.
+    /// Values of the quantity are numbers of packets.
     Packets,
-    /// A number without a unit.
+    /// Values of the quantity are numbers without a unit.
     Number,
 }
 
@@ -38,25 +38,26 @@ impl Unit {
     }
 }
 
-/// Check of one quantity: the value that the calculator states, and the value that packets measure.
+/// Check of one quantity: the value that the calculator states, and the value that the replay
+/// measures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// Name of the checked quantity, such as "drain time 0".
     pub quantity: String,
     /// Value that the calculator states (in the unit of the field `unit`).
     pub stated: f64,
-    /// Value that the replay measured with packets.
+    /// Value of the quantity that the replay measured with packets.
     pub measured: f64,
-    /// Relation that must be true between measured and stated value.
+    /// Relation that must hold between the measured and the stated value.
     pub relation: Relation,
-    /// Largest difference of stated and measured value that discretisation explains.
+    /// Largest difference of stated and measured value that whole packets explain.
     pub bound: f64,
-    /// The unit of the stated value, the measured value and the bound.
+    /// Unit of the stated value, the measured value and the allowed difference.
     pub unit: Unit,
 }
 
 impl Check {
-    /// A check that the stated and the measured value are equal up to `bound`.
+    /// Creates a check that the stated and the measured value are equal up to `bound`.
     #[must_use]
     pub fn equal(
         quantity: impl Into<String>,
@@ -67,20 +68,21 @@ impl Check {
         Self { quantity: quantity.into(), stated, measured, relation: Relation::Equal, bound, unit }
     }
 
-    /// This check with the relation `relation` instead of equality.
+    /// Returns this check with the relation `relation` instead of equality.
     #[must_use]
     pub fn with(self, relation: Relation) -> Self {
         Self { relation, ..self }
     }
 
-    /// Measured value minus stated value.
+    /// Returns the measured value minus the stated value.
     #[must_use]
     pub fn difference(&self) -> f64 {
-        // If stated and measured value are unbounded, the difference is zero.
+        // If the stated and the measured value are infinite, their difference is zero.
         if self.measured == self.stated { 0.0 } else { self.measured - self.stated }
     }
 
-    /// Measured minus stated value, relative to the stated value. 0 if an inequality is true.
+    /// Returns the measured minus the stated value, relative to the stated value; 0 if a required
+    /// inequality is true.
     #[must_use]
     pub fn relative(&self) -> f64 {
         let difference = self.difference();
@@ -92,8 +94,8 @@ impl Check {
         if counts && self.stated != 0.0 { difference / self.stated } else { 0.0 }
     }
 
-    /// Whether measured and stated value agree.
-    /// Differences within floating-point rounding are ignored.
+    /// Whether the measured and the stated value satisfy the required relation.
+    /// Differences that floating-point rounding explains are ignored.
     #[must_use]
     pub fn holds(&self) -> bool {
         let bound = self.bound + 1e-9 * self.stated.abs().min(f64::MAX);
@@ -105,14 +107,14 @@ impl Check {
     }
 }
 
-/// One run, or several runs of a kind, with results.
+/// One replayed run, or several runs of one kind, with their checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// Description of the replayed run in words.
+    /// Description of the replayed run in words, for the user.
     pub what: String,
-    /// Explanation of the bounds: why measured values may differ from stated values.
+    /// Explanation of the allowed differences: why measured values may differ from stated values.
     pub bound: String,
-    /// Checks of the quantities that the run measured.
+    /// Checks of the quantities that the replayed run measured.
     pub checks: Vec<Check>,
 }
 
@@ -121,12 +123,12 @@ pub struct Replay {
 pub struct Verification {
     /// Replays of the calculator's answer.
     pub replays: Vec<Replay>,
-    /// Answers without a replay, each with the reason for the absence.
+    /// Answers of the calculator without a replay, each with the reason.
     pub left_out: Vec<String>,
 }
 
 impl Verification {
-    /// A verification with one replay.
+    /// Creates a verification with one replay.
     #[must_use]
     pub fn single(what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) -> Self {
         let mut verification = Self::default();
@@ -134,7 +136,7 @@ impl Verification {
         verification
     }
 
-    /// A verification without replays, which states the reason `reason`.
+    /// Creates a verification without replays, which gives the reason `reason`.
     #[must_use]
     pub fn nothing(reason: impl Into<String>) -> Self {
         Self { replays: Vec::new(), left_out: vec![reason.into()] }
@@ -145,7 +147,7 @@ impl Verification {
         self.replays.push(Replay { what: what.into(), bound: bound.into(), checks });
     }
 
-    /// Checks of quantities from all replays.
+    /// Returns the checks of quantities from all replays.
     pub fn checks(&self) -> impl Iterator<Item = &Check> {
         self.replays.iter().flat_map(|replay| &replay.checks)
     }
@@ -158,7 +160,7 @@ impl Verification {
 }
 
 impl Display for Verification {
-    /// Writes a table for each replay, its bound, and the answers without a replay.
+    /// Writes a table for each replay, the allowed differences, and the answers without a replay.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         for replay in &self.replays {

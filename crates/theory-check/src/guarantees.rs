@@ -1,5 +1,5 @@
-//! Replay of `guarantees`: states of a switch under ABM that reach the bounds,
-//! and random states, which must satisfy the bounds.
+//! Replay of the calculator `guarantees`: states of a switch under ABM that reach the stated
+//! bounds, and random states, which must satisfy the bounds.
 
 use crate::priorities::{Congested, Priorities};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
@@ -12,7 +12,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Number of random states, in addition to the extreme states.
+/// Number of random states of the switch, in addition to the extreme states.
 const RANDOM_STATES: u64 = 12;
 /// Maximum number of congested queues of a priority in a random state.
 const QUEUES: u64 = 4;
@@ -30,7 +30,7 @@ fn replay(asked: &Asked<'_>, priorities: &Priorities) -> Result<Verification, St
     let count = priorities.alphas.len();
     let (mut extremes, mut found) = (Vec::new(), Verification::default());
     for priority in 0..count {
-        // In the random state, every congested queue except one drains at the full rate.
+        // In the random state, every congested queue except one drains at the full port rate.
         let all: Vec<_> = (0..count)
             .map(|other| Congested { priority: other, gamma: if other == priority { gamma } else { 1.0 } })
             .collect();
@@ -56,7 +56,7 @@ fn replay(asked: &Asked<'_>, priorities: &Priorities) -> Result<Verification, St
     Ok(found)
 }
 
-/// Least and greatest occupancy of each priority in random states.
+/// Checks the least and the greatest occupancy of each priority in random states.
 fn random(asked: &Asked<'_>, priorities: &Priorities) -> Result<Vec<Check>, String> {
     let mut stream = RandomStream::new(1, "guarantees", 0);
     let slowest = asked.params.ratio("gamma");

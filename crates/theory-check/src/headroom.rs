@@ -1,5 +1,5 @@
-//! Replay of `headroom`: a sender transmits the worst packets until the sender obeys a pause, which
-//! begins at the worst moment. The result is the least headroom without loss.
+//! Replay of the calculator `headroom`: a sender transmits the worst packets until it obeys a
+//! pause, which begins at the worst time. The replay measures the least headroom without loss.
 
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{
@@ -10,17 +10,17 @@ use bufferlab_theory::forms::headroom::{CABLE_SECONDS_PER_METRE, PAUSE_FRAME_BIT
 use bufferlab_units::headroom::{PAUSE_FRAME_BYTES, PacketMemory};
 use bufferlab_units::{BitRate, Time};
 
-/// Replay with a lossless queue whose packets do not leave.
+/// Replay of `headroom` with a lossless queue whose packets do not leave.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "headroom",
     summary: "packets are sent over the cable until the sender obeys a pause; measures the least headroom without loss",
     run,
 };
 
-/// Number of largest packets that the pool stores before the next packet uses headroom and
-/// pauses the sender.
+/// Number of packets of the largest size that the pool stores before the next packet. The next
+/// packet uses headroom and pauses the sender.
 const BEFORE: u64 = 3;
-/// Number of packets in flight above which a replay would take too long.
+/// Number of packets on the cable above which a replay would take too long.
 const PACKETS_MAX: u64 = 30_000;
 /// Size of the smallest Ethernet frame (bytes), as in the calculator.
 const SMALLEST_FRAME: u32 = 64;
@@ -93,8 +93,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The standard's headroom, including the packet that triggers the pause.
-/// The standard's delays of interfaces and of the peer are reaction time in the replay.
+/// Replays the standard's headroom, including the packet that triggers the pause. In the replay,
+/// the standard's delays of interfaces and of the peer are reaction time of the sender.
 fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option<f64>, f64) {
     let name = "IEEE, with the trigger";
     let params = &asked.params;
@@ -108,13 +108,13 @@ fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option
     (name, Cable { reaction, ..cable }, asked.answer.value(name), more)
 }
 
-/// The least headroom without loss (bytes). The search ends at twice the stated headroom.
+/// Returns the least headroom without loss (bytes). The search ends at twice the stated headroom.
 fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
     let worst = cable.packets.worst();
     if stated / u64::from(worst) > PACKETS_MAX {
         return Err(format!("more than {PACKETS_MAX} packets on the way"));
     }
-    // The policy's minimum is a headroom of one packet, which is not enough.
+    // The policy accepts a headroom of at least one packet, which is too small in every case.
     let (mut losing, mut enough) =
         (cable.packets.occupied(cable.packets.largest), 2 * stated + u64::from(cable.packets.largest));
     if loses(cable, enough)? {
@@ -141,11 +141,11 @@ impl Observer for FirstPause {
     }
 }
 
-/// Whether the switch loses a packet with headroom of `headroom` bytes.
+/// Whether the switch loses a packet with a headroom of `headroom` bytes.
 fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let PacketMemory { largest, cell, .. } = cable.packets;
-    // In the worst case, the packets before the pause end one byte below the threshold.
-    // So the packet that triggers the pause does not fit and uses headroom.
+    // In the worst case, the packets before the pause end one byte below the threshold. So the
+    // packet that triggers the pause does not fit below the threshold and uses headroom.
     let threshold = BEFORE * cable.packets.occupied(largest) + 1;
     let config = SwitchConfig {
         hardware: Hardware { cell_bytes: cell.max(1), ..Hardware::IDEAL },
@@ -162,19 +162,19 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let params = params.map(|(name, value)| (name.to_owned(), value));
     let mut switch = config.build("sonic-dt", &params).map_err(|error| error.to_string())?;
     let mut first = FirstPause::default();
-    // Packets on the cable: arrival time of the last bit, and size.
+    // Packets on the cable: arrival time of the packet's last bit, and size.
     let mut on_the_way: std::collections::VecDeque<(Time, u32)> = std::collections::VecDeque::new();
     let (mut start, mut sent, mut lost) = (Time::ZERO, 0, false);
     loop {
-        // The pause frame first waits for one of the largest packets. Then the sender
-        // receives the frame.
+        // The pause frame first waits until one of the largest packets is sent. Then the sender
+        // receives the pause frame.
         let frame = u64::from(largest) + u64::from(PAUSE_FRAME_BYTES);
         let way = cable.rate.serialization(frame) + cable.delay + cable.reaction;
         let obeys = first.pause.map(|at| at + way);
         if obeys.is_none_or(|obeys| start < obeys) {
             let worst = cable.packets.worst();
             let after = start + cable.rate.serialization(u64::from(worst));
-            // The last packet that the sender starts is one of the largest packets.
+            // The last packet that the sender starts to send is one of the largest packets.
             let is_last = obeys.is_some_and(|obeys| after >= obeys);
             let wire = if sent <= BEFORE || is_last { largest } else { worst };
             start += cable.rate.serialization(u64::from(wire));

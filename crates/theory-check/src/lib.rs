@@ -1,10 +1,10 @@
-//! Measures with packets whether the answers of calculators are right.
+//! Measures with simulated packets whether the answers of calculators are right.
 //!
 //! Every calculator of [`bufferlab_theory::calculators`] has an entry in [`REPLAYS`]. The entry
 //! builds a switch of [`bufferlab_core`] from the calculator's parameters, sends packets through
-//! the switch, and compares the measured with the stated quantity. The allowed difference follows
-//! from discretisation (a packet, a serialization time, a refresh). Every comparison includes the
-//! allowed difference.
+//! the switch, and compares the measured with the stated quantity. Because packets are discrete,
+//! the quantities may differ by a packet, a serialization time or an update interval. Every
+//! comparison includes the allowed difference.
 //!
 //! ```
 //! use bufferlab_theory::calculators::CALCULATORS;
@@ -35,12 +35,13 @@ pub use finding::{Check, Relation, Replay, Unit, Verification};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_theory::calculators::{CalculatorError, CalculatorInfo, Derivation};
 
-/// Replay, with packets, of the answers of a calculator.
+/// Replay of a calculator's answers with simulated packets.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayInfo {
-    /// Name of the calculator.
+    /// Name of the calculator whose answers the replay checks.
     pub calculator: &'static str,
-    /// The run and its measurement, or the reason why packets cannot check the answer, in one line.
+    /// Describes in one line the replay and its measurement, or why packets cannot check the
+    /// answer.
     pub summary: &'static str,
     /// Function that runs the replay of an answer.
     pub run: fn(&Asked<'_>) -> Verification,
@@ -49,18 +50,18 @@ pub struct ReplayInfo {
 /// A question to a calculator, and the calculator's answer.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The calculator that answered the question.
+    /// The calculator that gave the answer.
     pub info: &'static CalculatorInfo,
-    /// Parameters that the caller gave to the calculator.
+    /// Parameters of the calculator that the user gave.
     pub given: &'a [(String, ParamValue)],
-    /// All parameters of the calculator, with defaults.
+    /// All parameters of the calculator, including defaults.
     pub params: Params,
-    /// Answer of the calculator to the question.
+    /// Answer of the calculator with these parameters.
     pub answer: Derivation,
 }
 
 impl Asked<'_> {
-    /// The value of the calculator's answer `name`.
+    /// Returns the value of the calculator's answer `name`.
     ///
     /// # Panics
     /// If the calculator has no answer `name`, which is a defect of the replay.
@@ -83,13 +84,13 @@ pub static REPLAYS: &[ReplayInfo] = &[
     tdt_parameters::REPLAY,
 ];
 
-/// Replays the answer of a calculator for the values `given`.
-/// The other parameters have their defaults.
+/// Replays the answer of a calculator for the parameters `given`. The other parameters have their
+/// default values.
 ///
-/// A calculator that a program registers has no replay. The list of omitted answers states this.
+/// A calculator that a program registers has no replay. The list of omitted answers says so.
 ///
 /// # Errors
-/// Returns the errors of [`CalculatorInfo::calculate`].
+/// The errors of [`CalculatorInfo::calculate`].
 pub fn verify(
     info: &'static CalculatorInfo,
     given: &[(String, ParamValue)],

@@ -1,4 +1,4 @@
-//! Switches for `guarantees` and `drain-time`, with priorities whose queues are
+//! Switches for the calculators `guarantees` and `drain-time`. The queues of their priorities are
 //! at ABM's thresholds.
 
 use crate::bench::{Bench, PortQueue};
@@ -8,10 +8,10 @@ use bufferlab_units::{BitRate, Time};
 
 /// Rate of the switch's fastest port.
 pub(crate) const RATE: BitRate = BitRate::gbps(100);
-/// Update interval of factors. Queues do not change while a state settles.
+/// Interval at which ABM updates its factors. Queues do not change while a state settles.
 const INTERVAL: Time = Time::from_us(10);
 
-/// Size of the buffer and alphas of its priorities.
+/// Size of the switch's buffer, and alphas of its priorities.
 #[derive(Clone, Debug)]
 pub(crate) struct Priorities {
     pub(crate) buffer: u64,
@@ -32,7 +32,7 @@ impl Priorities {
     /// Reads the calculator's parameters. `queues` is the maximum number of queues.
     ///
     /// # Errors
-    /// Reason why the priorities cannot be replayed.
+    /// If the priorities cannot be replayed; the error is the reason.
     pub(crate) fn new(params: &Params, queues: usize) -> Result<Self, String> {
         let (buffer, alphas) = (params.bytes("buffer"), params.ratios("alphas"));
         if alphas.len() > 32 {
@@ -48,16 +48,16 @@ impl Priorities {
         Ok(Self { buffer, alphas, packet })
     }
 
-    /// A switch with ports of the rates `rates` (bits/s), in which ABM limits every queue.
+    /// Creates a switch with ports of the rates `rates` (bits/s), in which ABM limits every queue.
     pub(crate) fn bench(&self, rates: Vec<BitRate>) -> Result<Bench, String> {
         let config = switch(self.buffer, rates, self.alphas.len());
         abm(&config, &self.alphas, 64.0, INTERVAL, self.packet)
     }
 
-    /// Possible difference of `priority`'s occupancy from the steady state of the congested queues
-    /// (bytes). The length of a steady queue is between a packet below and omega + 1 packets above
-    /// omega times the free buffer (see [`Bench::settle`]). The sum of these differences reduces
-    /// the free buffer.
+    /// Returns the possible difference of `priority`'s occupancy from the steady state of the
+    /// congested queues (bytes). The length of a steady queue is between a packet below and omega +
+    /// 1 packets above omega times the free buffer (see [`Bench::settle`]). The sum of these
+    /// differences reduces the free buffer.
     pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {
         let count = |priority| queues.iter().filter(|queue| queue.priority == priority).count() as f64;
         let omega = |queue: &Congested| self.alphas[queue.priority] * queue.gamma / count(queue.priority);
@@ -67,8 +67,8 @@ impl Priorities {
         f64::from(self.packet) * (count(priority) + own + own * missing / (1.0 + all))
     }
 
-    /// Occupancy of each priority (bytes) in the steady state of congested queues,
-    /// each of which has a separate port. One more port of the fastest rate is idle.
+    /// Measures the occupancy of each priority (bytes) in the steady state of congested queues,
+    /// each of which has a separate port. An additional port of the fastest rate is idle.
     pub(crate) fn held(&self, queues: &[Congested]) -> Result<Vec<f64>, String> {
         let rate = |queue: &Congested| BitRate((queue.gamma * RATE.0 as f64).round().max(1.0) as u64);
         let rates: Vec<_> = queues.iter().map(rate).chain([RATE]).collect();

@@ -1,24 +1,25 @@
-//! Switches that show the thresholds of closed forms, because their policies react without delay.
+//! Switches whose thresholds equal closed-form formulas, because their policies react without
+//! delay.
 
 use crate::bench::{Bench, PortQueue};
 use bufferlab_core::{ParamValue, Scheduler, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
-/// Minimum number of packets in a buffer. With fewer packets, a packet is a large part
+/// Minimum number of packets in a buffer. With fewer packets, one packet would be a large fraction
 /// of every quantity.
 pub(crate) const FEWEST_PACKETS: u64 = 500;
-/// Maximum number of packets in a buffer, so that runs are short.
+/// Maximum number of packets in a buffer, which limits the duration of replays.
 const MOST_PACKETS: u64 = 20_000;
-/// Largest buffer of a replay (bytes). A larger buffer would need larger packets than exist.
+/// Largest buffer of a replay (bytes). A larger buffer would need packets of an impossible size.
 const LARGEST_BUFFER: u64 = 1 << 44;
-/// Longest time in which a port may send the buffer (s), because simulated time has a limit.
+/// Longest time in which a port may send the whole buffer (s), because simulated time has a limit.
 const LONGEST_SECONDS: f64 = 1e4;
 
-/// Size of a packet that divides a buffer of `buffer` bytes into as many packets as a run of about
-/// a second allows (bytes). Each packet costs `cost_each` arrivals and offers.
+/// Returns the size of a packet (bytes) for a buffer of `buffer` bytes. The buffer has as many
+/// packets as a replay of about a second allows. Each packet costs `cost_each` arrivals and offers.
 ///
 /// # Errors
-/// Reason why the buffer cannot be replayed.
+/// If the buffer cannot be replayed; the error is the reason.
 pub(crate) fn packet_size(buffer: u64, cost_each: f64) -> Result<u32, String> {
     const COST: f64 = 4e6;
     let affordable = (COST / cost_each.max(1.0)) as u64;
@@ -34,10 +35,10 @@ pub(crate) fn packet_size(buffer: u64, cost_each: f64) -> Result<u32, String> {
     Ok(u32::try_from((buffer / packets).max(1)).expect("below the largest packet"))
 }
 
-/// Refuses rates so low that simulated time would overflow.
+/// Rejects rates so low that simulated time would overflow.
 ///
 /// # Errors
-/// Reason why the rate cannot be replayed.
+/// If the rate cannot be replayed; the error is the reason.
 pub(crate) fn check_rate(buffer: u64, rate: BitRate) -> Result<(), String> {
     let seconds = buffer as f64 * 8.0 / rate.0 as f64;
     if seconds > LONGEST_SECONDS {
@@ -56,18 +57,20 @@ pub(crate) fn word(word: &'static str) -> ParamValue {
     ParamValue::Choice(word.into())
 }
 
-/// Configuration of a switch with round-robin scheduling.
+/// Returns the configuration of a switch with round-robin scheduling.
 pub(crate) fn switch(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
     SwitchConfig::new(buffer, rates).with_queues(queues)
 }
 
-/// Configuration of a switch with strict priorities, the first queue first.
+/// Returns the configuration of a switch with strict priorities, which serves the first queue
+/// first.
 pub(crate) fn strict(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
     SwitchConfig { scheduler: Scheduler::strict_priority(queues), ..switch(buffer, rates, queues) }
 }
 
-/// A switch under ABM in the paper's model: every queue that is not empty is congested, and drain
-/// rates follow from port rates. Packets tagged `unscheduled` have the alpha `unscheduled_alpha`.
+/// Creates a switch under ABM in the paper's model: every queue that is not empty is congested, and
+/// drain rates follow from port rates. Packets tagged `unscheduled` have the alpha
+/// `unscheduled_alpha`.
 pub(crate) fn abm(
     config: &SwitchConfig,
     alphas: &[f64],

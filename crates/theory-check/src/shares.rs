@@ -1,4 +1,4 @@
-//! Replay of `shares`: measures equal queues that are as long as Dynamic Thresholds allow.
+//! Replay of the calculator `shares`: measures equal queues at the limit of Dynamic Thresholds.
 
 use crate::bench::{Bench, PortQueue};
 use crate::schemes::{packet_size, ratios, settled, switch};
@@ -18,7 +18,7 @@ const POWERS: std::ops::RangeInclusive<i32> = -8..=8;
 /// Default size of the buffer (bytes), which is ten thousand packets.
 /// Every share is a fraction of the buffer.
 const SOME_BUFFER: u64 = 10_000_000;
-/// Number of queues above which a replay shows no new behaviour.
+/// Number of queues above which a replay would show no other behaviour.
 const QUEUES_MAX: u64 = 512;
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 const BOUND: &str =
@@ -53,7 +53,7 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The alpha with the largest difference in a column of the table.
+/// Checks the alpha with the largest difference in one column of the calculator's table.
 fn row(buffer: u64, count: u64) -> Result<(String, Check), String> {
     if count > QUEUES_MAX {
         return Err(format!("at most {QUEUES_MAX} are replayed"));
@@ -75,7 +75,7 @@ fn row(buffer: u64, count: u64) -> Result<(String, Check), String> {
     Ok((what, worst.expect("the table has rows")))
 }
 
-/// Length (bytes) of the queue that differs most from the mean of `count` equal queues,
+/// Returns the length (bytes) of the queue that differs most from the mean of `count` equal queues,
 /// and the size of a packet.
 fn longest(buffer: u64, count: usize, alpha: f64) -> Result<(f64, u32), String> {
     if !FACTORS.contains(&alpha) {

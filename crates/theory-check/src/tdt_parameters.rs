@@ -1,5 +1,5 @@
-//! Replay of `tdt-parameters`: counts packets to measure the counter limits of the core's policy
-//! TDT. The replay also searches the slowest burst that TDT recognises.
+//! Replay of the calculator `tdt-parameters`: counts packets to measure the counter limits of the
+//! core's policy TDT. The replay also searches the slowest burst that TDT recognises.
 
 use crate::bench::{Bench, PortQueue};
 use crate::schemes::switch;
@@ -7,7 +7,7 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{ParamValue, Tags};
 use bufferlab_units::BitRate;
 
-/// Replay with one port whose state is checked after every packet.
+/// Replay of `tdt-parameters` with one port whose state is checked after every packet.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "tdt-parameters",
     summary: "packets are counted until a port changes its state; bursts of rising rate until one is recognised",
@@ -19,7 +19,7 @@ const PORT: PortQueue = PortQueue { port: 0, priority: 0 };
 const NORMAL: f64 = 0.0;
 const ABSORPTION: f64 = 1.0;
 const EVACUATION: f64 = 2.0;
-/// Alpha so large that no arrival exceeds the threshold before the buffer is full.
+/// Value of alpha so large that no arrival exceeds the threshold before the buffer is full.
 const LARGE: f64 = 65_536.0;
 /// Maximum number of packets in the buffer of a replay.
 const PACKETS_MAX: u64 = 200_000;
@@ -28,8 +28,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     replay(asked).unwrap_or_else(Verification::nothing)
 }
 
-/// A switch with the calculator's parameters, from which TDT derives its counters,
-/// and with the parameters in `more`.
+/// Creates a switch with the calculator's parameters, from which TDT derives its counters, and with
+/// the parameters in `more`.
 fn bench(asked: &Asked<'_>, alpha: f64, more: &[(&'static str, ParamValue)]) -> Result<Bench, String> {
     let packet = asked.params.bytes("packet");
     let ports = asked.params.small_count("ports") as usize;
@@ -91,7 +91,7 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
     Ok(found)
 }
 
-/// Number of packets stored until a port enters the absorption state.
+/// Returns the number of packets that are stored until a port enters the absorption state.
 fn stored_until_absorption(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = bench(asked, LARGE, &[])?;
     let mut count = 0;
@@ -104,11 +104,12 @@ fn stored_until_absorption(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Number of packets sent until the count of net arrivals restarts.
+/// Returns the number of packets that are sent until the count of net arrivals restarts.
 fn sent_until_restart(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = bench(asked, LARGE, &[])?;
     let mut count = 0;
-    // An arrival replaces each sent packet, so the queue and the net count of 1 do not change.
+    // An arrival replaces each sent packet, so the queue's length and the net count of 1 do not
+    // change.
     loop {
         bench.offer(PORT, Tags::NONE).map_err(|reason| format!("OC1: a packet is lost ({:?})", reason))?;
         bench.send(PORT.port);
@@ -122,9 +123,9 @@ fn sent_until_restart(asked: &Asked<'_>) -> Result<u64, String> {
     }
 }
 
-/// Number of losses after which a port in the normal state enters the evacuation state.
+/// Returns the number of losses after which a port in the normal state enters the evacuation state.
 fn drops_until_evacuation(asked: &Asked<'_>) -> Result<u64, String> {
-    // TDT recognises no burst: the port stays normal while its queue grows.
+    // TDT recognises no burst: the port stays in the normal state while its queue grows.
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");
     let mut bench = bench(asked, 1.0, &[("nec", ParamValue::Count(most))])?;
     while bench.offer(PORT, Tags::NONE).is_ok() {}
@@ -136,8 +137,8 @@ fn drops_until_evacuation(asked: &Asked<'_>) -> Result<u64, String> {
     if state(&bench) == EVACUATION { Ok(count) } else { Err("DC: the port absorbs".to_owned()) }
 }
 
-/// Number of packets that an absorbing port sends without an arrival until the port returns to the
-/// normal state.
+/// Returns the number of packets that a port in the absorption state sends without an arrival until
+/// it returns to the normal state.
 fn sent_in_a_row_until_normal(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = absorbing(asked)?;
     let mut count = 0;
@@ -150,8 +151,8 @@ fn sent_in_a_row_until_normal(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Number of packets that an absorbing port sends until it returns to the normal state, with an
-/// arrival after each sent packet.
+/// Returns the number of packets that a port in the absorption state sends until it returns to the
+/// normal state. A packet arrives after each sent packet.
 fn sent_until_absorption_ends(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = absorbing(asked)?;
     let mut count = 0;
@@ -171,8 +172,8 @@ fn absorbing(asked: &Asked<'_>) -> Result<Bench, String> {
     Ok(bench)
 }
 
-/// Length of an evacuating port's queue when the port returns to the normal state (bytes). Two
-/// packets leave for each arrival, so there are never DEC departures without an arrival.
+/// Returns the length of the queue (bytes) when a port returns from the evacuation to the normal
+/// state. Two packets leave for each arrival, so there are never DEC departures without an arrival.
 fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");
     let mut bench = bench(asked, 1.0, &[("nec", ParamValue::Count(most)), ("dc", ParamValue::Count(1))])?;
@@ -194,7 +195,7 @@ fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(bench.held(PORT))
 }
 
-/// Checks the slowest burst that TDT recognises, by bisection of the burst's rate.
+/// Checks the slowest burst that TDT recognises; the replay bisects the rate of the burst.
 fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (k, nec, oc1) = (asked.params.ratio("burst_ratio"), asked.stated("NEC"), asked.stated("OC1"));
     if nec < 10.0 || oc1 < 10.0 {
@@ -206,7 +207,8 @@ fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), Stri
         let middle = f64::midpoint(slow, fast);
         if recognises(asked, middle, (nec, oc1))? { fast = middle } else { slow = middle }
     }
-    // The net count may differ by a packet at either end, and NEC / (k - 1) is rounded.
+    // The net count may differ by a packet at the start and at the end, and NEC / (k - 1) is
+    // rounded.
     let bound = (k - 1.0) * (2.0 / nec + 1.5 / oc1) + 1e-4 * k;
     let words = "NEC is met a packet or two early or late and OC1 is rounded: (k - 1) (2 / NEC + 1.5 / OC1)";
     let check = Check::equal("slowest burst (port rates)", (k, fast), bound, Unit::Number);
@@ -214,7 +216,8 @@ fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether a burst of `ratio` port rates makes its port absorb before the net count restarts.
+/// Whether a burst of `ratio` port rates puts its port into the absorption state before the net
+/// count restarts.
 fn recognises(asked: &Asked<'_>, ratio: f64, (nec, oc1): (f64, f64)) -> Result<bool, String> {
     let mut bench = bench(asked, LARGE, &[])?;
     let mut sent = 0_u64;

@@ -23,14 +23,15 @@ impl BitRate {
         Self(n * 1_000_000)
     }
 
-    /// Time for sending `bytes` bytes at this rate, rounded up to the next picosecond.
+    /// Time for sending `bytes` bytes at this rate, rounded up to the next picosecond, at most the
+    /// largest time.
     ///
     /// # Panics
     /// If the rate is zero.
     #[must_use]
     pub fn serialization(self, bytes: u64) -> Time {
         let bits_ps = u128::from(bytes) * u128::from(PS_PER_S_TIMES_8);
-        Time(bits_ps.div_ceil(u128::from(self.0)) as u64)
+        Time(u64::try_from(bits_ps.div_ceil(u128::from(self.0))).unwrap_or(u64::MAX))
     }
 
     /// Number of bytes that a link of this rate carries in `span`, rounded down.

@@ -1,28 +1,29 @@
-//! Checks that flows of every size agree with the reference.
-//! A mean over all sizes would hide a size class that is too fast if another class is too slow.
+//! Checks that completion times of flows of every size agree with the ns-3 reference. A mean over
+//! all sizes would hide a size class that is too fast if another class is too slow.
 
 use crate::measure::{Flow, percentile};
 
-/// Upper bounds of the size classes (bytes): RDMA's first window,
-/// then the data of a few round trips.
+/// Upper bounds of the size classes (bytes): RDMA's first window, then the data of a few round
+/// trips.
 const ENDS: [u64; 2] = [54_000, 300_000];
 /// Smallest number of flows in a size class for which the median is meaningful.
 pub const FLOWS_MIN: usize = 10;
-/// Largest deviation of a median ratio that counts as agreement.
+/// Largest deviation of a median ratio from 1 that counts as agreement.
 pub const TOLERANCE: f64 = 0.15;
 
-/// Flows of one workload class and one range of sizes, from bufferlab and from the reference.
+/// Flows of one workload class and one range of sizes, from bufferlab and from the ns-3 reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeClass {
-    /// Class of the flows, named as in the reference.
+    /// Workload class of the flows, named as in the ns-3 reference.
     pub class: String,
     /// Range of flow sizes: an index into the ranges of [`SizeClass::sizes`].
     pub range: usize,
-    /// Number of flows that finished in bufferlab and in the reference.
+    /// Number of flows that finished in bufferlab and in the ns-3 reference.
     pub flows: usize,
-    /// Median over flows of bufferlab's completion time divided by the reference's completion time.
+    /// Median over flows of bufferlab's completion time divided by the ns-3 reference's completion
+    /// time.
     pub median_ratio: f64,
-    /// Bufferlab's mean completion time divided by the reference's mean completion time.
+    /// Bufferlab's mean completion time divided by the mean completion time of the ns-3 reference.
     pub mean_ratio: f64,
 }
 
@@ -33,15 +34,15 @@ impl SizeClass {
         ["up to 54 KB", "54 to 300 KB", "above 300 KB"][self.range]
     }
 
-    /// Whether the medians of bufferlab and of the reference agree, or the size class has too few
-    /// flows to judge.
+    /// Whether the completion times of bufferlab and of the ns-3 reference agree in the median.
+    /// Size classes with too few flows also count as agreeing.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.flows < FLOWS_MIN || (self.median_ratio - 1.0).abs() <= TOLERANCE
     }
 }
 
-/// Groups pairs of one flow (bufferlab's first) into size classes, ordered by class and size.
+/// Groups pairs of flows (bufferlab's first) into size classes, ordered by workload class and size.
 #[must_use]
 pub fn classes(pairs: &[(&Flow, &Flow)]) -> Vec<SizeClass> {
     let mut names: Vec<&str> = pairs.iter().map(|(_, theirs)| theirs.class.as_str()).collect();

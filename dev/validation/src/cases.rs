@@ -1,11 +1,11 @@
-//! The runs of bufferlab that are compared with the reference.
+//! The runs of bufferlab that are compared with runs of the ns-3 reference.
 
 use crate::ValidationError;
 use crate::measure::Outcome;
 use crate::reference::{LOSSLESS, RunKey, folder};
 use std::path::Path;
 
-/// A scenario of bufferlab, paired with a run of the reference.
+/// A scenario of bufferlab, paired with a run of the ns-3 reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// Short name of the compared case, as in [`crate::explained::EXPLAINED`].
@@ -14,16 +14,16 @@ pub struct Case {
     pub scenario: &'static str,
     /// Registry name of the case's policy.
     pub policy: &'static str,
-    /// Changed keys of the scenario file and their values, as for `--set`.
+    /// Changed keys of the scenario file and their new values, as for `--set`.
     pub changes: &'static [(&'static str, &'static str)],
-    /// Key of the run of the reference that the case is compared with.
+    /// Key of the ns-3 reference's run that is compared with the scenario.
     pub key: RunKey,
 }
 
-/// A pair of names: of a policy in bufferlab and in the reference,
-/// or of a traffic and its request size.
+/// A pair of names: a policy in bufferlab and in the ns-3 reference, or a traffic pattern and its
+/// request size.
 type Pair = (&'static str, &'static str);
-/// Changed keys of a scenario and their values, as for `--set`.
+/// Changed keys of a scenario and their new values, as for `--set`.
 type Changes = &'static [(&'static str, &'static str)];
 
 const DT: Pair = ("dt", "DT");
@@ -34,16 +34,15 @@ const THREE_QUARTERS: Pair = ("L0.0001_R0.75_Q1_W0.2", "0.75");
 
 const AS_WRITTEN: Changes = &[];
 const CUBIC: Changes = &[("transport.0.congestion_control", "cubic")];
-/// The artifact's fixed base RTT. The fixed RTT replaces the longest round-trip time of a full
-/// segment.
+/// Changes that select PowerTCP with the ns-3 artifact's fixed base RTT. The fixed RTT replaces the
+/// longest round-trip time of a full segment.
 const POWERTCP: Changes =
     &[("transport.0.congestion_control", "powertcp"), ("transport.0.base_rtt", "80 us")];
 const THETA_POWERTCP: Changes =
     &[("transport.0.congestion_control", "theta-powertcp"), ("transport.0.base_rtt", "80 us")];
 const TIMELY: Changes = &[("transport.0.congestion_control", "timely"), ("transport.0.base_rtt", "80 us")];
 
-/// A transport: the name in the reference, and the changes of the scenario that select the
-/// transport.
+/// A transport: its name in the ns-3 reference, and the scenario keys that select the transport.
 type Transport = (&'static str, Changes);
 const WITH_DCTCP: Transport = ("dctcp", AS_WRITTEN);
 const WITH_CUBIC: Transport = ("cubic", CUBIC);
@@ -66,7 +65,7 @@ const fn unloaded(name: &'static str, transport: &'static str, changes: Changes)
     Case { name, scenario: "artifact-unloaded.toml", policy: "dt", changes, key }
 }
 
-/// Traffic name and load of runs with web search and incast.
+/// Traffic name and load of the reference's runs with web search and incast.
 const FOUR_TENTHS: Pair = ("L0.4_R0.5_Q15_W0.06", "0.4");
 const EIGHT_TENTHS: Pair = ("L0.8_R0.5_Q15_W0.06", "0.8");
 
@@ -85,10 +84,10 @@ const fn loaded(name: &'static str, policy: Pair, (transport, changes): Transpor
     Case { name, scenario: "artifact-loaded.toml", policy: policy.0, changes, key }
 }
 
-/// The artifact's headroom: 18,456 B for each of two priorities on 20 ports.
+/// DT with the ns-3 artifact's headroom: 18,456 B for each of two priorities on 20 ports.
 const SONIC_DT: Pair =
     ("{ name = \"sonic-dt\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "DT");
-/// ABM updates its factors once per longest round trip.
+/// ABM in SONiC's pools, which updates its factors once per longest round-trip time.
 const SONIC_ABM: Pair = (
     "{ name = \"sonic-abm\", update_interval = \"17.28 us\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }",
     "ABM",
@@ -96,11 +95,12 @@ const SONIC_ABM: Pair = (
 const REVERIE: Pair =
     ("{ name = \"reverie\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "REVERIE");
 
-/// A scenario, its changes, and the reference's names of its RDMA transport and its traffic.
+/// A scenario, its changed keys, and the names of the RDMA transport and the traffic in the ns-3
+/// reference.
 type Evaluation = (&'static str, Changes, &'static str, &'static str);
 const WITH_TCP: Evaluation = ("artifact-reverie.toml", AS_WRITTEN, "dcqcn", "S1");
-/// Changes that replace DCQCN by PowerTCP, with telemetry in its frames:
-/// see `artifact-reverie-rdma.toml`.
+/// Changes that replace DCQCN by PowerTCP, which needs telemetry in its frames: see
+/// `artifact-reverie-rdma.toml`.
 const POWERTCP_OVER_RDMA: Changes = &[
     ("transport.0.congestion_control", "{ name = \"powertcp\", flows = 167 }"),
     ("transport.0.base_rtt", "17.28 us"),
@@ -120,7 +120,7 @@ const fn lossless(
     Case { name, scenario, policy: policy.0, changes, key }
 }
 
-/// All cases of bufferlab that are compared with the reference.
+/// All cases of bufferlab that are compared with the ns-3 reference.
 pub const CASES: &[Case] = &[
     incast("DT, R = 0.25", DT, WITH_DCTCP, QUARTER),
     incast("ABM, R = 0.25", ABM, WITH_DCTCP, QUARTER),
@@ -160,18 +160,18 @@ pub const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// Runs the scenario of the case.
+    /// Runs the case's scenario in bufferlab.
     ///
     /// # Errors
-    /// If the scenario does not load or run.
+    /// If the scenario cannot be loaded or the run fails.
     pub fn run(&self) -> Result<Outcome, ValidationError> {
         self.run_with(&[])
     }
 
-    /// Runs the scenario of the case with further changes; keys and values are as for `--set`.
+    /// Runs the scenario of the case with further changed keys; keys and values are as for `--set`.
     ///
     /// # Errors
-    /// Returns the errors of [`Self::run`].
+    /// The errors of [`Self::run`].
     pub fn run_with(&self, more: &[(&'static str, String)]) -> Result<Outcome, ValidationError> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(self.scenario);
         let mut changes = vec![("switch.policy", self.policy.to_owned())];
@@ -186,19 +186,19 @@ impl Case {
         Outcome::measure(&loaded.scenario)
     }
 
-    /// Duration in which flows start (ns), from the last part of the traffic's name.
+    /// Duration in which flows start (ns), from the suffix `W...` of the traffic's name.
     pub(crate) fn launch_ns(&self) -> Option<u64> {
         let (_, seconds) = self.key.traffic.rsplit_once('W')?;
         Some((seconds.parse::<f64>().ok()? * 1e9) as u64)
     }
 
-    /// Whether the case is from Reverie's evaluation. All other cases are from ABM's evaluation.
+    /// Whether the case is from Reverie's evaluation. Every other case is from ABM's evaluation.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.key.variant == LOSSLESS
     }
 
-    /// Files of flows in the reference folder, one per workload of the scenario.
+    /// Returns the names of the reference's flow lists, one per workload of the scenario.
     fn flow_lists(&self) -> impl Iterator<Item = String> {
         let traffic = self.key.traffic;
         let parts: &[_] = match self.scenario {

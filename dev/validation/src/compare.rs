@@ -1,4 +1,4 @@
-//! Compares the metrics of a case between bufferlab and the reference.
+//! Compares the metrics of a case between bufferlab and the ns-3 reference.
 
 use crate::ValidationError;
 use crate::by_size::{self, SizeClass};
@@ -9,33 +9,33 @@ use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdown
 use crate::reference::{self, Expected};
 use crate::row::ComparedMetric;
 
-/// Tolerance for runs without drops, and for single flows on an empty network.
+/// Relative tolerance of metrics for runs without drops, and for single flows on an empty network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
-/// Relative tolerance of metrics for runs with drops.
+/// Relative tolerance of metrics for runs in which packets are dropped.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
-/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0. The samples end
-/// when the last flow starts. Start, end and interval are inferred. Among windows and phases that
-/// are multiples of 50 ms and 5 us, only the chosen values fit to better than 1 %.
+/// Start and interval (ns) at which the ns-3 artifact samples the occupancy of leaf 0. The samples
+/// end when the last flow starts. Start, end and interval are inferred. Among start times and
+/// intervals that are multiples of 50 ms and 5 us, only the chosen values fit to better than 1 %.
 pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
-/// Smallest size of a long flow (bytes), as in the reference's column `long1MB_mean`.
+/// Smallest size of a long flow (bytes), as in the column `long1MB_mean` of the ns-3 reference.
 pub(crate) const LONG_FLOW_BYTES: u64 = 1_000_000;
 
-/// Completion time above which a flow had a 10 ms timeout (ns).
-/// Without a timeout, every flow takes less than a third of this time.
+/// Completion time (ns) above which a flow had a retransmission timeout of 10 ms. Without a
+/// timeout, every flow takes less than a third of this completion time.
 pub(crate) const ONE_TIMEOUT_NS: u64 = 8_000_000;
-/// Completion time above which a flow had two timeouts (ns).
+/// Completion time above which a flow had two retransmission timeouts (ns).
 pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
 
-/// Agreement of single flows between bufferlab and the reference.
+/// Agreement of completion times of single flows between bufferlab and the ns-3 reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scatter {
-    /// Number of flows that finished in bufferlab and in the reference.
+    /// Number of flows that finished in bufferlab and in the ns-3 reference.
     pub flows: usize,
-    /// Median over flows of |bufferlab's completion time / the reference's − 1|.
+    /// Median over flows of |bufferlab's completion time / the ns-3 reference's − 1|.
     pub median: f64,
-    /// Largest |bufferlab's completion time / the reference's − 1| of a flow.
+    /// Maximum over flows of |bufferlab's completion time / the ns-3 reference's − 1|.
     pub largest: f64,
     /// Number of flows whose completion times agree within 1 %.
     pub within_one_percent: usize,
@@ -45,24 +45,25 @@ pub struct Scatter {
     pub within_five_percent: usize,
 }
 
-/// Result of comparing a case with the reference.
+/// Result of comparing a case with the ns-3 reference.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The case that is compared with the reference.
+    /// The case that is compared with the ns-3 reference.
     pub case: Case,
-    /// Metrics of the run in bufferlab and in the reference.
+    /// Metrics of the case in bufferlab and in the ns-3 reference.
     pub rows: Vec<ComparedMetric>,
     /// Agreement of the completion times of single flows.
     pub scatter: Scatter,
-    /// Agreement of completion times by class and size of flows.
+    /// Agreement of completion times by workload class and size of flows.
     pub by_size: Vec<SizeClass>,
 }
 
 impl Comparison {
-    /// Runs a case and compares its metrics with the reference.
+    /// Runs a case and compares its metrics with the ns-3 reference.
     ///
     /// # Errors
-    /// If the run fails, the reference cannot be read, or the two simulators had different flows.
+    /// If the run fails, the reference's files cannot be read, or the two simulators had different
+    /// flows.
     pub fn run(case: &Case) -> Result<Self, ValidationError> {
         let ours = case.run()?;
         let expected = Expected::load(&case.key)?;
@@ -79,13 +80,14 @@ impl Comparison {
         Ok(Self { case: *case, rows, scatter, by_size })
     }
 
-    /// Returns the known explanation of a row, if any.
+    /// Returns the known explanation for a metric outside its tolerance, if any.
     #[must_use]
     pub fn explanation(&self, row: &ComparedMetric) -> Option<&'static Explained> {
         EXPLAINED.iter().find(|entry| entry.case == self.case.name && entry.metric == row.metric)
     }
 
-    /// Metrics outside their tolerance without an explanation, and explained metrics that agree.
+    /// Returns metrics outside their tolerance without an explanation, and explained metrics that
+    /// agree.
     #[must_use]
     pub fn surprises(&self) -> Vec<String> {
         let surprise = |row: &ComparedMetric| {
@@ -104,7 +106,7 @@ impl Comparison {
     }
 }
 
-/// Pairs each flow of bufferlab with its counterpart in the reference.
+/// Pairs each flow of bufferlab with its counterpart in the ns-3 reference.
 fn pairs<'a>(ours: &'a [Flow], theirs: &'a [Flow]) -> Result<Vec<(&'a Flow, &'a Flow)>, ValidationError> {
     let key = |flow: &Flow| (flow.start_ns, flow.src, flow.dst, flow.size_bytes);
     let (mut ours, mut theirs): (Vec<_>, Vec<_>) = (ours.iter().collect(), theirs.iter().collect());
@@ -135,7 +137,7 @@ fn number(expected: &Expected, column: &str) -> Result<f64, ValidationError> {
     expected.number(column)?.ok_or_else(|| ValidationError::NoReference(column.to_owned()))
 }
 
-/// Computes a statistic of the sorted slowdowns of bufferlab and of the reference.
+/// Computes a statistic of the sorted slowdowns of bufferlab and of the ns-3 reference.
 fn pair(ours: &[f64], theirs: &[f64], of: impl Fn(&[f64]) -> Option<f64>) -> (f64, f64) {
     (of(ours).unwrap_or(0.0), of(theirs).unwrap_or(0.0))
 }
@@ -156,8 +158,8 @@ fn incast_rows(
         let count = |flows: &[Flow]| flows.iter().filter(|flow| flow.fct_ns > limit).count() as f64;
         (count(&ours.flows), count(theirs))
     };
-    // The reference counts each mark twice, at the root and at the child queue,
-    // and also counts packets that already have a mark.
+    // The ns-3 reference counts each mark twice, at the root queue and at the child queue. It also
+    // counts packets that already have a mark.
     let marks_up = (ours.marks.leaf_up as f64, number("mark_leaf_up")? / 2.0);
     let marks_down = (ours.marked_to_hosts as f64, number("mark_leaf_down")? / 2.0);
     let mut rows = vec![
@@ -176,7 +178,7 @@ fn incast_rows(
     Ok(rows)
 }
 
-/// Occupancy of leaf 0 in the time in which flows start.
+/// Compares the occupancy of leaf 0 during the time in which flows start.
 fn occupancy_rows(
     ours: &Outcome,
     expected: &Expected,
@@ -200,8 +202,8 @@ fn occupancy_rows(
     ])
 }
 
-/// Metrics of runs with web search, incast and drops. The list has no p99 of short flows, which
-/// would depend on two flows.
+/// Compares the metrics of runs with web search, incast and drops. The p99 of short flows is
+/// omitted, because it would depend on two flows.
 fn loaded_rows(
     ours: &Outcome,
     theirs: &[Flow],

@@ -1,4 +1,4 @@
-//! Tables of the comparisons for `docs/evidence/validation.md`.
+//! Tables of comparisons with the ns-3 reference for `docs/evidence/validation.md`.
 
 use crate::by_size::{self, SizeClass};
 use crate::compare::Comparison;
@@ -13,7 +13,7 @@ const END: &str = "<!-- measured: end -->";
 const RANGES_BEGIN: &str = "<!-- ranges: begin; cargo xtask generate validation -->";
 const RANGES_END: &str = "<!-- ranges: end -->";
 
-/// Path of the page `docs/evidence/validation.md`.
+/// Returns the path of the page `docs/evidence/validation.md`.
 #[must_use]
 pub fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/validation.md")
@@ -39,8 +39,8 @@ fn agreement(case: &str, class: &SizeClass) -> String {
     }
 }
 
-/// The measured block of the page: the numbers and medians that do not agree.
-/// The CSV files have all numbers and medians.
+/// Formats the measured block of the page: the numbers and medians that do not agree with ns-3.
+/// The CSV files have all compared numbers and medians.
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### Numbers beyond the expectation\n\n");
@@ -64,7 +64,8 @@ pub fn block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// The classes of flows and sizes whose medians do not agree, and their number.
+/// Formats the workload and size classes whose median completion times do not agree, and their
+/// number.
 fn sizes_block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### By size\n\n");
     let all: Vec<_> = sizes(comparisons).collect();
@@ -90,13 +91,13 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// Every class of at least [`by_size::FLOWS_MIN`] flows with its case.
+/// Returns every size class of at least [`by_size::FLOWS_MIN`] flows with the name of its case.
 fn sizes(comparisons: &[Comparison]) -> impl Iterator<Item = (&str, &SizeClass)> {
     let all = comparisons.iter().flat_map(|of| of.by_size.iter().map(|class| (of.case.name, class)));
     all.filter(|(_, class)| class.flows >= by_size::FLOWS_MIN)
 }
 
-/// The tables beside the page: path relative to the repository's root, and content.
+/// Formats the tables beside the page: path relative to the repository's root, and content.
 ///
 /// # Errors
 /// If a row cannot be written as CSV.
@@ -145,7 +146,8 @@ pub fn tables(
     ])
 }
 
-/// A row for each case: the number of metrics that agree, and the differences of single flows.
+/// Returns a row for each case: the number of metrics that agree, and the differences of single
+/// flows.
 fn cases(comparisons: &[Comparison]) -> Vec<[String; 10]> {
     let mut rows = vec![
         [
@@ -191,7 +193,8 @@ fn percent(fraction: f64) -> String {
     format!("{:+.1} %", 100.0 * fraction)
 }
 
-/// The block of ranges: the number of ranges that agree, then a table of the other ranges.
+/// Formats the block about ranges of metrics: the number of ranges that agree, then a table of the
+/// other ranges.
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
     let agree = ranges.iter().filter(|range| range.agrees()).count();

@@ -1,9 +1,9 @@
-//! Known differences beyond the tolerance.
-//! Each difference has a heading in `docs/evidence/validation.md`.
+//! Known differences to the ns-3 reference that exceed the tolerance. Each difference has a heading
+//! in `docs/evidence/validation.md`.
 
 use crate::by_size::SizeClass;
 
-/// A metric of a case that may be outside its tolerance.
+/// A metric of a case that may be outside its tolerance, because the difference is explained.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
     /// Name of the compared case ([`crate::Case::name`]).
@@ -14,32 +14,33 @@ pub struct Explained {
     pub name: &'static str,
 }
 
-/// Cause: simultaneous packets have a seeded, fair order in bufferlab, insertion order in ns-3.
+/// Cause: bufferlab orders simultaneous packets by a seeded, fair draw, ns-3 by insertion.
 const TIES: &str = "Order of simultaneous packets";
 
-/// Cause: a handful of flows have a second timeout; their number changes with the seed.
+/// Cause: a few flows have a second retransmission timeout; their number changes with the seed.
 const SECOND_TIMEOUTS: &str = "Second timeouts";
 
-/// Cause: a few flows share an uplink for a short time.
+/// Cause: a few flows share an uplink for a short time, so their completion times differ.
 const MEET: &str = "Flows that meet";
 
-/// Cause: drops happen only at a few moments of the run.
+/// Cause: packets are dropped only at a few moments of the run.
 const FULL: &str = "A full buffer under load";
 
-/// Cause: spines send a few of a thousand pauses; the number changes with the seed.
+/// Cause: spines send only a few of a thousand pause frames; the number changes with the seed.
 const SPINES: &str = "Pauses by spines";
 
-/// Cause of a difference: the five slowest of 384 or 512 flows belong to one or two incasts.
+/// Cause: the five slowest of 384 or 512 flows belong to one or two incasts.
 const ONE_INCAST: &str = "One incast decides";
 
-/// Cause: of some sixty flows, about half are fast, and about half are paused.
+/// Cause: about half of some sixty flows are fast, and the other flows are paused.
 const SHORT_RDMA: &str = "Short messages among pauses";
 
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {
     Explained { case, metric, name }
 }
 
-/// Every known difference. The test also fails if a listed metric is within its tolerance.
+/// Every known difference of a metric. The test also fails if a listed metric is within its
+/// tolerance.
 pub const EXPLAINED: &[Explained] = &[
     row("DT, R = 0.5", "incast slowdown, p50", TIES),
     row("DT, R = 0.5", "flows with a timeout", TIES),
@@ -61,7 +62,7 @@ pub const EXPLAINED: &[Explained] = &[
     row("TCP incasts, Reverie", "short RDMA flows, slowdown, p50", SHORT_RDMA),
 ];
 
-/// A size class of flows whose median is outside its tolerance.
+/// A size class of flows whose median completion time is outside its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplainedSize {
     /// Name of the compared case ([`crate::Case::name`]).
@@ -74,7 +75,7 @@ pub struct ExplainedSize {
     pub name: &'static str,
 }
 
-/// Every known size class that disagrees. The test also fails if a listed class agrees.
+/// Every size class with a known disagreement. The test also fails if a listed size class agrees.
 pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP, DT"),
     size("PowerTCP, ABM"),
@@ -82,13 +83,14 @@ pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP and Cubic, ABM"),
 ];
 
-/// Creates the entry for RDMA messages just beyond the first window, which are too fast.
+/// Creates the entry for RDMA messages just beyond the first window, which are too fast in
+/// bufferlab.
 const fn size(case: &'static str) -> ExplainedSize {
     let name = "Messages of PowerTCP beyond their first window";
     ExplainedSize { case, class: "rdma_websearch", sizes: "54 to 300 KB", name }
 }
 
-/// Returns the heading that explains why a size class disagrees, if the difference is known.
+/// Returns the heading that explains why a size class disagrees, if the disagreement is known.
 #[must_use]
 pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     let is_it = |known: &&ExplainedSize| {
@@ -97,10 +99,10 @@ pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     SIZES.iter().find(is_it).map(|known| known.name)
 }
 
-/// A metric whose ranges in bufferlab and in the reference disagree.
+/// A metric whose ranges in bufferlab and in the ns-3 reference disagree.
 #[derive(Clone, Copy, Debug)]
 pub struct RangeApart {
-    /// Name of the run of the reference ([`crate::ranges::Spread::run`]).
+    /// Name of the ns-3 reference's run ([`crate::ranges::Spread::run`]).
     pub run: &'static str,
     /// Name of the metric of the run ([`crate::ranges::Spread::metric`]).
     pub metric: &'static str,
@@ -109,19 +111,20 @@ pub struct RangeApart {
     pub why: &'static str,
 }
 
-/// Heading of the page section that explains the difference between ranges.
+/// Heading of the page's section that explains the difference between ranges.
 const MORE_HELD: &str = "A full buffer under load";
-/// Unexplained difference: lossless queues occupy more of the pool than in the artifact.
+/// Unexplained difference: lossless queues occupy more of the pool than in the ns-3 artifact.
 const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than in ns-3, TCP less";
 
-/// Unexplained difference: TCP loses more packets than in the artifact.
+/// Unexplained difference: TCP loses more packets than in the ns-3 artifact.
 const TCP_LOSSES: &str = "open: with full connections, TCP loses more than in ns-3";
 
 const fn apart(run: &'static str, metric: &'static str, why: &'static str) -> RangeApart {
     RangeApart { run, metric, why }
 }
 
-/// Every metric whose ranges are known to disagree. The test fails if a listed metric agrees.
+/// Every metric whose ranges are known to disagree. The test fails if a listed metric agrees with
+/// ns-3.
 pub const RANGES: &[RangeApart] = &[
     apart("abm_clean_ABM_cubic_L0.8_R0.5_Q15_W0.06", "drop_up", MORE_HELD),
     apart("rev_S1_ABM_dcqcn_cubic", "lossy_drops", LOSSLESS_SHARE),

@@ -1,5 +1,5 @@
-//! Compares the `artifact` profile with the public ns-3 artifacts, metric by metric,
-//! on equal flows and paths.
+//! Compares bufferlab under the profile `artifact` with the public ns-3 artifacts, metric by
+//! metric, on equal flows and paths.
 //!
 //! ```text
 //!   scenarios/artifact-*.toml --> engine --> Outcome  --+
@@ -8,9 +8,9 @@
 //!                                                                +--> surprises: the test fails
 //! ```
 //!
-//! A metric outside its tolerance must be listed in [`explained::EXPLAINED`] under a
-//! heading of `docs/evidence/validation.md`. The test also fails if a listed metric agrees.
-//! So a looser tolerance needs a change of the list.
+//! A metric outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
+//! `docs/evidence/validation.md`. The test also fails if a listed metric agrees with ns-3. So a
+//! change of a tolerance needs a change of the list.
 
 pub mod by_size;
 mod cases;
@@ -29,35 +29,35 @@ pub use row::ComparedMetric;
 
 use std::path::PathBuf;
 
-/// Reason why a comparison with the reference could not be made.
+/// Reason why a comparison with the ns-3 reference could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ValidationError {
-    /// The engine rejected the scenario, or the run failed.
+    /// The simulator rejected the scenario, or the run failed.
     #[error(transparent)]
     Simulation(#[from] Box<bufferlab_sim::SimError>),
-    /// The scenario does not replay a flow list, so the reference has no run to compare.
+    /// The scenario does not replay a flow list, so the ns-3 reference has no run to compare.
     #[error("the scenario replays no flow list")]
     NoFlowList,
-    /// The scenario of a case could not be loaded.
+    /// The scenario file of a case could not be loaded.
     #[error("{0}")]
     Scenario(String),
-    /// A file of the reference could not be read.
+    /// A file of the ns-3 reference could not be read.
     #[error("cannot read {path}")]
     Io {
         /// Path of the unreadable file.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error that the operating system reported for the file.
         source: std::io::Error,
     },
-    /// A table of the reference could not be read.
+    /// A table of the ns-3 reference could not be read.
     #[error("cannot read {path}")]
     Csv {
         /// Path of the unreadable table.
         path: PathBuf,
-        /// Error of the CSV reader.
+        /// Error that the CSV reader reported for the table.
         source: csv::Error,
     },
-    /// A cell of a table of the reference has an unexpected value.
+    /// A cell of the ns-3 reference's table has an unexpected value.
     #[error("column {column} holds {text:?}, which is no number")]
     Cell {
         /// Name of the column with the unexpected cell.
@@ -65,15 +65,15 @@ pub enum ValidationError {
         /// Text of the unexpected cell.
         text: String,
     },
-    /// A flow finished in bufferlab but not in the reference, or the other way round.
+    /// A flow finished in bufferlab but not in the ns-3 reference, or the other way round.
     #[error("{ours} flows of ours and {theirs} of theirs finished, or they are not the same")]
     OtherFlows {
         /// Number of flows that finished in bufferlab.
         ours: usize,
-        /// Number of flows that finished in the reference.
+        /// Number of flows that finished in the ns-3 reference.
         theirs: usize,
     },
-    /// The reference lacks the given run or column.
+    /// The ns-3 reference lacks the given run or column.
     #[error("the reference has no {0}")]
     NoReference(String),
 }

@@ -1,23 +1,23 @@
-//! Metrics of Reverie's evaluation: pauses, and slowdowns of RDMA and TCP by class.
+//! Metrics of Reverie's evaluation: pause frames, and slowdowns of RDMA and TCP flows by class.
 
 use crate::ValidationError;
 use crate::measure::{Flow, Outcome, mean, percentile, slowdowns};
 use crate::reference::Expected;
 use crate::row::ComparedMetric;
 
-/// Tolerance of the numbers of pauses: a factor of 1.5. This is the upper limit of the difference.
+/// Relative tolerance of the numbers of pause frames: 0.5 to 1.5 times the numbers in ns-3.
 pub const PAUSES: f64 = 0.5;
 /// Relative tolerance of the mean slowdown of incast flows.
 pub const INCAST: f64 = 0.15;
 /// Relative tolerance of all metrics except pauses and incasts.
 const OTHER: f64 = 0.25;
 
-/// Size below which flows are short (bytes), as in the reference's columns:
-/// Reverie's bandwidth-delay product.
+/// Size below which flows are short (bytes), as in the columns of the ns-3 reference: Reverie's
+/// bandwidth-delay product.
 pub(crate) const SHORT_FLOW_BYTES: u64 = 54_000;
 
-/// Metrics of a run with RDMA. The list has no p99 of short flows, which would depend on one or two
-/// flows.
+/// Compares the metrics of a run with RDMA. The p99 of short flows is omitted, because it would
+/// depend on one or two flows.
 pub(crate) fn rows(
     ours: &Outcome,
     theirs: &[Flow],

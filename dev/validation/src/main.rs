@@ -1,8 +1,9 @@
-//! Prints the comparison with the public artifact as Markdown. Arguments select cases by parts of
-//! their names; the default is all cases. The exit code is 1 if a difference is unexplained.
+//! Prints the comparison with the public ns-3 artifacts as Markdown. Arguments select cases by
+//! substrings of their names; the default is all cases. The exit code is 1 if a difference is
+//! unexplained.
 //!
-//! With `--ranges SEEDS`, records bufferlab's ranges under noise (`ranges.csv`,
-//! see [`bufferlab_validation::ranges`]) instead.
+//! With `--ranges SEEDS`, records bufferlab's ranges of metrics under random start delays in
+//! `ranges.csv` instead (see [`bufferlab_validation::ranges`]).
 
 use bufferlab_validation::{CASES, Case, Comparison, ValidationError, document, ranges};
 use std::process::ExitCode;
@@ -42,8 +43,8 @@ fn main() -> ExitCode {
     if surprises.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs every case for which the artifact has ranges, with seeds 1 to `seeds`. Writes the metrics
-/// of all runs to `ranges.csv`.
+/// Runs every case for which the ns-3 artifact has ranges, with seeds 1 to `seeds`. Writes the
+/// metrics of all runs to `ranges.csv`.
 fn record(seeds: u64) -> Result<(), String> {
     let text = |error: ValidationError| error.to_string();
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! Metrics of bufferlab's run, with the artifact's definitions.
+//! Metrics of bufferlab's run, with the definitions of the ns-3 artifact.
 //!
-//! The definitions of the metrics equal the artifact's definitions. So differences come from the
-//! behaviour of the simulators. Percentiles have no interpolation, occupancy is sampled (not a
-//! time-weighted mean), and losses and marks are counted by tier.
+//! The definitions of the metrics equal the ns-3 artifact's definitions. So differences come from
+//! the behaviour of the simulators. Percentiles have no interpolation. Occupancy is sampled, not a
+//! time-weighted mean. Losses and marks are counted by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -11,15 +11,15 @@ use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Size below which a flow is short: 100 KB, a bandwidth-delay product (bytes).
+/// Size below which a flow is short: 100 KB, a bandwidth-delay product.
 pub const SHORT_FLOW_BYTES: u64 = 100_000;
 
-/// A finished flow of bufferlab or of the reference.
+/// A finished flow of bufferlab or of the ns-3 reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Number of the sending host.
+    /// Number of the host that sends the flow.
     pub src: u32,
-    /// Number of the receiving host.
+    /// Number of the host that receives the flow.
     pub dst: u32,
     /// Payload of the flow (bytes).
     pub size_bytes: u64,
@@ -27,19 +27,19 @@ pub struct Flow {
     pub start_ns: u64,
     /// Time from the flow's start until the receiver has its last byte (ns).
     pub fct_ns: u64,
-    /// FCT divided by the artifact's ideal FCT. The ideal FCT is the base round-trip time
-    /// plus the payload (RDMA: with headers) at the host's rate.
+    /// Completion time (FCT) divided by the ns-3 artifact's ideal FCT. The ideal FCT is the base
+    /// round-trip time plus the payload (RDMA: with headers) at the host's rate.
     pub slowdown: f64,
     /// Whether the flow is part of an incast.
     pub incast: bool,
-    /// Name of the flow's class.
+    /// Name of the flow's workload class.
     pub class: String,
-    /// Number of retransmission timeouts of the flow; `None` for the reference,
-    /// which does not count timeouts.
+    /// Number of retransmission timeouts of the flow; `None` for the ns-3 reference, which does not
+    /// count timeouts.
     pub timeouts: Option<u32>,
 }
 
-/// Tier of a port in the network. The reference counts drops and marks by tier.
+/// Tier of a port in the network. The ns-3 reference counts drops and marks by tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Ports of a leaf towards its hosts.
@@ -76,13 +76,13 @@ impl ByTier {
     }
 }
 
-/// Results of bufferlab's run for the comparison.
+/// Results of bufferlab's run for the comparison with the ns-3 reference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Finished flows, in the order of their completion.
     pub flows: Vec<Flow>,
-    /// Number of flows that had not finished when the run ended. The reference omits unfinished
-    /// flows.
+    /// Number of flows that had not finished when the run ended. The ns-3 reference omits
+    /// unfinished flows.
     pub unfinished: u64,
     /// Number of lost packets by tier.
     pub drops: ByTier,
@@ -92,7 +92,7 @@ pub struct Outcome {
     pub pauses_of_leaves: u64,
     /// Number of pause frames that spines sent.
     pub pauses_of_spines: u64,
-    /// Number of packets that switches marked.
+    /// Number of packets that switches marked, by tier.
     pub marks: ByTier,
     /// Number of packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,
@@ -100,7 +100,7 @@ pub struct Outcome {
     pub occupancy: Vec<(u64, f64)>,
     /// Samples of leaf 0's occupancy by priority and time (ns); no samples while queues are empty.
     pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,
-    /// Number of packets sent on links; a packet counts once per link.
+    /// Number of packets sent on links; a packet counts once per link that it crosses.
     pub transmissions: u64,
 }
 
@@ -108,7 +108,7 @@ impl Outcome {
     /// Runs `scenario` and collects the metrics of the run.
     ///
     /// # Errors
-    /// If the scenario does not fit the engine, or an accounting identity does not hold.
+    /// If the scenario does not fit the simulator, or the run's packet counts are inconsistent.
     pub fn measure(scenario: &Scenario) -> Result<Self, ValidationError> {
         let simulation = Simulation::new(scenario).map_err(Box::new)?;
         let is_list = |spec: &WorkloadSpec| spec.workload.queries() == Queries::Listed;
@@ -155,8 +155,8 @@ pub fn slowdowns(flows: &[Flow], select: impl Fn(&Flow) -> bool) -> Vec<f64> {
     values
 }
 
-/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values,
-/// but at least the first element. `None` without values.
+/// Returns the percentile as the ns-3 artifact defines it: element ⌊n·p⌋ − 1 of the ascending
+/// values, but at least the first element. The result is `None` without values.
 #[must_use]
 pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     let index = (sorted.len() as f64 * p) as usize;
@@ -169,7 +169,8 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Tier of every port, by switch and port. A switch numbers its ports in the order of its cables.
+/// Returns the tier of every port, by switch and port. A switch numbers its ports in the order of
+/// its cables.
 fn port_tiers(topology: &Topology) -> Vec<Vec<Tier>> {
     let mut tiers = vec![Vec::new(); topology.switches.len()];
     for link in &topology.links {

@@ -1,9 +1,10 @@
-//! Compares ranges of metrics over runs whose flows start some nanoseconds apart.
+//! Compares ranges of metrics over runs whose flows start a few nanoseconds apart.
 //!
-//! `testdata/reference/spread.csv` has the artifact's ranges. In the artifact's runs, each flow
-//! starts later by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has bufferlab's
-//! numbers, one row per run, seed and metric. `validate --ranges` records the rows, because a full
-//! recording takes minutes. A test repeats some of the runs and compares the recorded numbers.
+//! `testdata/reference/spread.csv` has the ranges of the ns-3 artifact. In the artifact's runs,
+//! each flow starts later by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has
+//! bufferlab's values, one row per run, seed and metric. `bufferlab-validation --ranges` records
+//! these rows, because a full recording takes minutes. A test repeats some of the runs and compares
+//! their values with the recorded values.
 
 use crate::ValidationError;
 use crate::cases::{CASES, Case};
@@ -14,54 +15,54 @@ use crate::reference::folder;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Largest delay of a flow's start, in the artifact's runs and in bufferlab's runs.
+/// Largest random delay of a flow's start, in the ns-3 artifact's runs and in bufferlab's runs.
 pub const JITTER: &str = "20 ns";
 
-/// Interval (ns) in which Reverie's switches are sampled.
-/// Reverie's flows start from 1 s on, for 20 ms. Bufferlab samples at multiples of the interval.
+/// Interval (ns) in which the switches of Reverie's runs are sampled. The flows of these runs start
+/// from 1 s on, for 20 ms. Bufferlab samples at multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
 /// Slowdown above which a late web-search flow is assumed to have had a timeout. The limit is
 /// inferred: this limit reproduces the column `ws_rto` of two recorded runs exactly.
 const SLOW: f64 = 4.0;
 
-/// Range of a metric over the artifact's runs of one setting.
+/// Range of a metric over the ns-3 artifact's runs of one setting.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Spread {
-    /// Name of the run in the reference's files.
+    /// Name of the run in the ns-3 reference's files.
     pub run: String,
-    /// Name of the metric in the reference's files.
+    /// Name of the metric in the ns-3 reference's files.
     pub metric: String,
-    /// Number of the artifact's runs in the range.
+    /// Number of the ns-3 artifact's runs from which the range is computed.
     pub runs: u32,
-    /// Smallest value of the metric over the runs.
+    /// Smallest value of the metric over the ns-3 artifact's runs.
     pub min: f64,
-    /// Median of the metric over the runs.
+    /// Median of the metric over the ns-3 artifact's runs.
     pub median: f64,
-    /// Largest value of the metric over the runs.
+    /// Largest value of the metric over the ns-3 artifact's runs.
     pub max: f64,
 }
 
 /// Value of a metric in one of bufferlab's runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Name of the run in the reference's files ([`Spread`]).
+    /// Name of the run in the ns-3 reference's files ([`Spread`]).
     pub run: String,
     /// Seed of bufferlab's run.
     pub seed: u64,
-    /// Name of the metric in the reference's files ([`Spread`]).
+    /// Name of the metric in the ns-3 reference's files ([`Spread`]).
     pub metric: String,
-    /// Value of the metric in the run.
+    /// Value of the metric in bufferlab's run.
     pub value: f64,
 }
 
-/// Path of the file with the artifact's ranges of metrics.
+/// Returns the path of the file with the ns-3 artifact's ranges of metrics.
 #[must_use]
 pub fn spread_file() -> PathBuf {
     folder().with_file_name("spread.csv")
 }
 
-/// Path of the file with the metrics of bufferlab's runs.
+/// Returns the path of the file with the metrics of bufferlab's runs.
 #[must_use]
 pub fn ranges_file() -> PathBuf {
     folder().with_file_name("ranges.csv")
@@ -73,10 +74,10 @@ fn rows<T: for<'a> Deserialize<'a>>(path: PathBuf) -> Result<Vec<T>, ValidationE
     reader.deserialize().collect::<Result<_, _>>().map_err(unreadable)
 }
 
-/// Reads the artifact's ranges of all metrics.
+/// Reads the ns-3 artifact's ranges of all metrics.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file with the ranges cannot be read.
 pub fn spreads() -> Result<Vec<Spread>, ValidationError> {
     rows(spread_file())
 }
@@ -84,16 +85,16 @@ pub fn spreads() -> Result<Vec<Spread>, ValidationError> {
 /// Reads the recorded metrics of bufferlab's runs.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file with the recorded metrics cannot be read.
 pub fn recorded() -> Result<Vec<Measured>, ValidationError> {
     rows(ranges_file())
 }
 
-/// Returns the cases for which the artifact has ranges, in the order of [`CASES`],
-/// with the names of their runs.
+/// Returns the cases for which the ns-3 artifact has ranges, in the order of [`CASES`], with the
+/// names of their runs.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file with the ranges cannot be read.
 pub fn cases() -> Result<Vec<(&'static Case, String)>, ValidationError> {
     let spreads = spreads()?;
     let named = |case: &'static Case| {
@@ -103,11 +104,11 @@ pub fn cases() -> Result<Vec<(&'static Case, String)>, ValidationError> {
     Ok(CASES.iter().filter_map(named).collect())
 }
 
-/// Runs a case with random delays of flow starts. Returns every metric that bufferlab and the
+/// Runs a case with random delays of flow starts. Returns every metric that bufferlab and the ns-3
 /// artifact have in common.
 ///
 /// # Errors
-/// If the run fails.
+/// If the run of the case fails.
 pub fn measure(case: &Case, run: &str, seed: u64) -> Result<Vec<Measured>, ValidationError> {
     let noise = [("seed", seed.to_string()), ("start_jitter", JITTER.to_owned())];
     let outcome = case.run_with(&noise)?;
@@ -208,12 +209,12 @@ fn lossless_metric(outcome: &Outcome, metric: &str) -> Option<f64> {
     })
 }
 
-/// Bufferlab's range of a metric, and the artifact's range.
+/// Bufferlab's range of a metric, and the ns-3 artifact's range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// The artifact's range of the metric.
+    /// The ns-3 artifact's range of the metric.
     pub theirs: Spread,
-    /// Number of bufferlab's runs in the range.
+    /// Number of bufferlab's runs from which the range is computed.
     pub runs: usize,
     /// Bufferlab's smallest value of the metric.
     pub min: f64,
@@ -222,9 +223,9 @@ pub struct Range {
 }
 
 impl Range {
-    /// Gap between bufferlab's and the artifact's range, as a fraction of the artifact's nearest
-    /// bound. The gap is positive if bufferlab's range is higher, negative if bufferlab's range is
-    /// lower, and zero if the ranges overlap.
+    /// Gap between bufferlab's and the ns-3 artifact's range, as a fraction of the artifact's
+    /// nearest bound. The gap is positive if bufferlab's range is higher, negative if bufferlab's
+    /// range is lower, and zero if the ranges overlap.
     #[must_use]
     pub fn gap(&self) -> f64 {
         if self.min > self.theirs.max {
@@ -236,29 +237,30 @@ impl Range {
         }
     }
 
-    /// Whether the artifact's own runs agree within 1 %. Losses, occupancy and tails of isolated
-    /// incasts agree within 1 %. All other metrics are not tight.
+    /// Whether the ns-3 artifact's own runs agree within 1 % on the metric. Losses, occupancy and
+    /// tails of isolated incasts agree within 1 %. Runs differ more on all other metrics.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
         isolated && ["drop", "occ", "inc_p99"].iter().any(|kind| self.theirs.metric.starts_with(kind))
     }
 
-    /// Largest gap between the ranges that counts as agreement: 2 % for a tight metric, else 5 %.
+    /// Largest gap between the ranges that counts as agreement: 2 % if the artifact's own runs
+    /// agree within 1 %, else 5 %.
     #[must_use]
     pub fn tolerance(&self) -> f64 {
         if self.is_tight() { 0.02 } else { 0.05 }
     }
 
-    /// Whether the gap between bufferlab's and the artifact's range is within the tolerance.
+    /// Whether the gap between bufferlab's and the ns-3 artifact's range is within the tolerance.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.gap().abs() <= self.tolerance()
     }
 }
 
-/// Returns the ranges of all metrics that bufferlab and the artifact have in common, sorted by run
-/// and metric.
+/// Returns the ranges of all metrics that bufferlab and the ns-3 artifact have in common, sorted by
+/// run and metric.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -273,10 +275,10 @@ pub fn compare() -> Result<Vec<Range>, ValidationError> {
     Ok(spreads()?.into_iter().filter_map(range).collect())
 }
 
-/// Counts the pairs of policies that bufferlab orders like the artifact,
-/// and all pairs that the artifact separates in a metric. The artifact separates two policies
-/// if their ranges do not overlap and their medians are more than 5 % apart.
-/// Bufferlab's policies are ordered by the middle of their ranges.
+/// Counts the pairs of policies that bufferlab orders like the ns-3 artifact, and all pairs that
+/// the artifact separates in a metric. The artifact separates two policies if their ranges do not
+/// overlap and their medians are more than 5 % apart. Bufferlab's policies are ordered by the
+/// middle of their ranges.
 #[must_use]
 pub fn orders(ranges: &[Range]) -> (usize, usize) {
     let setting = |range: &Range| {

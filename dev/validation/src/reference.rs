@@ -1,4 +1,4 @@
-//! Reads results of the public artifacts from `testdata/reference`.
+//! Reads results of the public ns-3 artifacts from `testdata/reference`.
 
 use crate::ValidationError;
 use crate::measure::Flow;
@@ -9,36 +9,36 @@ use std::path::{Path, PathBuf};
 /// Value of [`RunKey::variant`] for runs of Reverie's evaluation.
 pub const LOSSLESS: &str = "lossless";
 
-/// Path of the folder with ABM's reference data.
+/// Returns the path of the folder with ABM's reference data.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/reference/abm")
 }
 
-/// Key of a run of the reference.
+/// Key of a run of the ns-3 reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunKey {
-    /// Variant of the artifact: `clean`, `asis` or [`LOSSLESS`].
+    /// Variant of the ns-3 artifact: `clean`, `asis` or [`LOSSLESS`].
     pub variant: &'static str,
-    /// Name of the policy: `DT`, `ABM` or `REVERIE`.
+    /// Name of the policy in the ns-3 reference's files: `DT`, `ABM` or `REVERIE`.
     pub policy: &'static str,
-    /// Name of the transport in the reference's files, such as `dctcp` or `cubic`.
+    /// Name of the transport in the ns-3 reference's files, such as `dctcp` or `cubic`.
     pub transport: &'static str,
-    /// Middle part of the reference's file names: load, request size, query rate and window.
+    /// Middle part of the reference's file names: load, request size, query rate and start window.
     pub traffic: &'static str,
-    /// Load on the uplinks of leaves.
+    /// Load on the uplinks of leaves, as a fraction.
     pub load: &'static str,
     /// Request size as a fraction of the buffer size.
     pub request: &'static str,
 }
 
 impl RunKey {
-    /// Path of the folder with the files of the reference's run.
+    /// Returns the path of the folder with the files of the ns-3 reference's run.
     fn folder(&self) -> PathBuf {
         if self.variant == LOSSLESS { folder().with_file_name("reverie") } else { folder() }
     }
 
-    /// Name of the run in the reference's file names.
+    /// Name of the run in the file names of the ns-3 reference.
     #[must_use]
     pub fn name(&self) -> String {
         let Self { variant, policy, transport, traffic, .. } = self;
@@ -48,12 +48,12 @@ impl RunKey {
         }
     }
 
-    /// Path of the file with the flows of the reference's run.
+    /// Returns the path of the file with the flows of the ns-3 reference's run.
     fn flows(&self) -> PathBuf {
         self.folder().join(format!("{}.fct.csv.gz", self.name()))
     }
 
-    /// Columns of `expected.csv` that identify the run, with the run's values.
+    /// Returns the columns of `expected.csv` that identify the run, with the run's values.
     fn cells(&self) -> Vec<(&'static str, &'static str)> {
         let Self { variant, policy, transport, traffic, load, request } = *self;
         match variant {
@@ -71,14 +71,14 @@ impl RunKey {
     }
 }
 
-/// Row of a reference run in `expected.csv`.
+/// Row of an ns-3 run in `expected.csv`.
 #[derive(Clone, Debug)]
 pub struct Expected {
     cells: Vec<(String, String)>,
 }
 
 impl Expected {
-    /// Reads the row of a run in `expected.csv`.
+    /// Reads the row of an ns-3 run in `expected.csv`.
     ///
     /// # Errors
     /// If the file cannot be read or has no row for the run.
@@ -103,8 +103,8 @@ impl Expected {
         self.cells.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the number in a column of the run's row. `None` for an empty cell: the run had no
-    /// flows of this kind.
+    /// Returns the number in a column of the run's row. The result is `None` for an empty cell: the
+    /// run had no flows of the column's kind.
     ///
     /// # Errors
     /// If the column does not exist, or its cell is not a number.
@@ -120,10 +120,10 @@ impl Expected {
     }
 }
 
-/// Reads the per-flow results of a run, in the order of the file.
+/// Reads the flows of an ns-3 run with their results, in the order of the file.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file with the flows cannot be read.
 pub fn flows(key: &RunKey) -> Result<Vec<Flow>, ValidationError> {
     let path = key.flows();
     let file = File::open(&path).map_err(|source| ValidationError::Io { path: path.clone(), source })?;

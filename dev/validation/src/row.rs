@@ -1,27 +1,27 @@
-//! A metric as one row of a comparison between bufferlab and the reference.
+//! A metric as one row of a comparison between bufferlab and the ns-3 reference.
 
-/// Value of one metric in bufferlab and in the reference.
+/// Value of one metric in bufferlab and in the ns-3 reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedMetric {
     /// Name of the compared metric.
     pub metric: &'static str,
-    /// Bufferlab's value of the metric.
+    /// Value of the metric in bufferlab's run.
     pub ours: f64,
-    /// The reference's value of the metric.
+    /// Value of the metric in the ns-3 reference's run.
     pub theirs: f64,
-    /// Largest relative difference between bufferlab's and the reference's value that counts as
-    /// agreement.
+    /// Largest relative difference between bufferlab's and the ns-3 reference's value that counts
+    /// as agreement.
     pub tolerance: f64,
 }
 
 impl ComparedMetric {
-    /// Relative difference `ours / theirs − 1`; zero if `ours` and `theirs` are zero.
+    /// Returns the relative difference `ours / theirs − 1`; zero if `ours` and `theirs` are zero.
     #[must_use]
     pub fn difference(&self) -> f64 {
         if self.ours == self.theirs { 0.0 } else { self.ours / self.theirs - 1.0 }
     }
 
-    /// Whether the difference between bufferlab's and the reference's value is within the
+    /// Whether the difference between bufferlab's and the ns-3 reference's value is within the
     /// tolerance.
     #[must_use]
     pub fn is_within(&self) -> bool {

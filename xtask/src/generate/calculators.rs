@@ -1,5 +1,5 @@
-//! Texts from the registry of calculators: Python functions with types and documentation,
-//! and a reference.
+//! Generates texts from the registry of calculators: Python functions with types and documentation,
+//! and a reference page.
 
 use super::cell;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
@@ -120,7 +120,8 @@ fn python_value(value: &ParamValue) -> String {
     }
 }
 
-/// Description of a calculator's parameter, with its unit or the rule of its computed default.
+/// Returns the description of a calculator's parameter, with its unit or the rule of its computed
+/// default.
 fn python_doc(param: &ParamInfo) -> String {
     let unit = match param.kind {
         ParamKind::Bytes { .. } => " (bytes)".to_owned(),
@@ -136,7 +137,7 @@ fn python_doc(param: &ParamInfo) -> String {
     format!("{}{unit}{default}.", param.doc.trim_end_matches('.'))
 }
 
-/// The calculator's first example that has an answer, as a Python call.
+/// Formats the calculator's first example that has an answer as a Python call.
 fn doctest(info: &CalculatorInfo) -> String {
     let calls = info.examples.iter().map(|example| (*example, derivation(info, example)));
     let mut answers = calls.filter_map(|(example, found)| Some((example, found.answers.into_iter().next()?)));
@@ -173,7 +174,7 @@ fn source(info: &CalculatorInfo) -> String {
     format!("Source: {}.", info.source.trim_end_matches('.'))
 }
 
-/// A sentence with the combinations of parameters that belong together.
+/// Describes in sentences which parameters of a calculator belong together.
 fn rules(info: &CalculatorInfo) -> Option<String> {
     let rules: Vec<_> = info.rules.iter().map(|rule| format!("The calculator takes {rule}.")).collect();
     (!rules.is_empty()).then(|| rules.join(" "))
@@ -199,7 +200,8 @@ fn section(info: &CalculatorInfo) -> String {
             value => format!("`{}`", format_parameter(value)),
         };
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
-        // The text after "such as" is an example that repeats the default value.
+        // In the description of a value, the text after "such as" is an example that repeats the
+        // default.
         let values = values.split(" such as ").next().unwrap_or_default();
         let values = values.trim_start_matches("a ").replace(" of at least ", " ≥ ");
         let option = info.option(param.name);

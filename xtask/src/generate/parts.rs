@@ -1,27 +1,27 @@
-//! Documents whose text only the tests of other crates can compute:
-//! results of measurements, or texts that need linked code.
+//! Documents whose text only the tests of other crates can compute: results of measurements, or
+//! texts that need code of these crates.
 //!
-//! A test compares its document, and stores the new text of a stale document (`bufferlab-pages`).
-//! This module runs the tests and writes these texts.
+//! A test compares its document, and stores the new text if the document is stale
+//! (`bufferlab-pages`). This module runs such tests and writes the stored texts.
 
 use crate::{cargo, root, run};
 use std::collections::BTreeSet;
 
-/// Tests of one crate that compare generated documents.
+/// A group of generated documents: the tests of one crate that compare the documents.
 struct Part {
     /// Name of the tested crate, without `bufferlab-`.
     name: &'static str,
-    /// Whether a plain `cargo xtask generate` runs the tests of this part, because they take only
+    /// Whether a plain `cargo xtask generate` runs the tests of this group, because they take only
     /// seconds.
     is_quick: bool,
-    /// Test binary of the part, and the filter that selects its tests.
+    /// Test binary of the group, and the filter that selects the group's tests.
     target: &'static str,
     tests: &'static [&'static str],
-    /// Documents that the tests of this part write.
+    /// Documents that the tests of this group write.
     writes: &'static str,
 }
 
-/// All parts of the generated documents. A part that reads documents is after the parts that write
+/// All groups of generated documents. A group that reads documents is after the groups that write
 /// these documents.
 const PARTS: &[Part] = &[
     Part {
@@ -96,14 +96,14 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Selection of the document parts to generate.
+/// Selection of the groups of documents to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts<'a> {
-    /// All document parts that take only seconds.
+    /// All groups of documents that take only seconds.
     Quick,
-    /// All document parts, which together take half an hour.
+    /// All groups of documents, which together take half an hour.
     All,
-    /// All document parts of the crates with these names.
+    /// All groups of documents that belong to the crates with these names.
     Of(&'a [&'a str]),
 }
 
@@ -125,11 +125,12 @@ impl Parts<'_> {
     }
 }
 
-/// Writes the documents of `parts`; prints the names of run and skipped parts.
+/// Writes the documents of the groups `parts`; prints the names of the groups that ran or were
+/// skipped.
 ///
 /// # Errors
-/// If a part is unknown, a test fails for a reason other than a stale document,
-/// or a document cannot be written.
+/// If a group is unknown, a test fails for a reason other than a stale document, or a document
+/// cannot be written.
 pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     let chosen = parts.chosen()?;
     for part in &chosen {
@@ -144,8 +145,8 @@ pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Repeats the tests of a part until no document is stale.
-/// Several rounds are needed if a document depends on another document.
+/// Repeats the tests of a group until no document is stale. Several rounds are needed if a document
+/// depends on another document.
 fn write_part(part: &Part) -> Result<(), String> {
     let take = || bufferlab_pages::take(&root()).map_err(|error| format!("target/pages: {error}"));
     take()?;
@@ -163,13 +164,13 @@ fn write_part(part: &Part) -> Result<(), String> {
     Err(format!("{}: documents are still stale after {ROUNDS_MAX} rounds: they never settle", part.name))
 }
 
-/// Maximum number of rounds: a document may be stale until other documents are written.
+/// Maximum number of test rounds: a document may be stale until other documents are written.
 const ROUNDS_MAX: usize = 5;
 
-/// Checks that the documents of `parts` are up to date.
+/// Checks that the documents of the groups `parts` are up to date.
 ///
 /// # Errors
-/// If a document is stale, or a part is unknown.
+/// If a document is stale, or a group is unknown.
 pub(super) fn check(parts: Parts<'_>) -> Result<(), String> {
     let failed: Vec<_> =
         parts.chosen()?.into_iter().filter(|part| run(&mut part.command()).is_err()).collect();
@@ -209,7 +210,8 @@ mod tests {
         );
     }
 
-    /// Every test that compares a document belongs to a part, and no test writes a document.
+    /// Every test that compares a generated document belongs to a group, and no test writes a
+    /// document.
     #[test]
     fn every_crate_that_compares_documents_is_a_part() {
         let mut comparing = BTreeSet::new();

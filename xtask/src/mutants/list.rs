@@ -1,4 +1,4 @@
-//! Lists mutants and known equivalent mutants, and draws samples.
+//! Lists mutants and known equivalent mutants, and draws samples of mutants.
 
 use bufferlab_units::mix;
 use serde::Deserialize;
@@ -16,9 +16,9 @@ pub(super) struct Mutant {
     /// Name of the package whose code the mutant changes.
     pub(super) package: String,
     /// Name of the mutant without line and column, with the text of the changed line.
-    /// Changes of other lines do not affect the key. Equal keys are numbered.
+    /// Changes of other source lines do not affect the key. Equal keys are numbered.
     pub(super) key: String,
-    /// Changed line of the source, without blanks at its ends.
+    /// Changed line of the source code, without blanks at its ends.
     pub(super) line: String,
 }
 
@@ -45,7 +45,7 @@ impl Equivalent {
     }
 }
 
-/// Parses the JSON list of cargo-mutants.
+/// Parses the JSON list of mutants that cargo-mutants prints.
 pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
     let list: Vec<Value> = serde_json::from_slice(json).map_err(|error| format!("cargo-mutants: {error}"))?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -77,7 +77,7 @@ pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
 }
 
 /// Converts a mutant's name `file:line:column: what` to a key without line and column numbers. The
-/// key contains the text of the changed line.
+/// key contains the text of the changed source line.
 fn key(name: &str, file: &str, line: &str) -> String {
     let rest = name.strip_prefix(file).unwrap_or(name);
     let what = rest.splitn(4, ':').nth(3).unwrap_or(rest).trim();
@@ -93,7 +93,7 @@ pub(super) fn equivalents(text: &str) -> Result<Vec<Equivalent>, String> {
     }
 }
 
-/// Listed equivalents in files of `packages` that match no mutant.
+/// Returns the listed equivalent mutants in files of `packages` that match no existing mutant.
 pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[&str]) -> Vec<String> {
     let folders: Vec<_> =
         packages.iter().map(|name| format!("crates/{}/", name.trim_start_matches("bufferlab-"))).collect();
@@ -105,7 +105,7 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
 }
 
 /// Selects `count` mutants, or all mutants. The selection depends only on the seed and the keys, so
-/// changes of other lines do not affect the selection.
+/// changes of other source lines do not affect the selection.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
     let mut chosen: Vec<_> = mutants.iter().collect();
@@ -150,7 +150,7 @@ mod tests {
         };
         assert_eq!(names(1, &all), names(1, &all));
         assert_ne!(names(1, &all), names(2, &all));
-        // The sample stays equal if ten mutants outside the sample disappear.
+        // The sample does not change if ten mutants outside the sample disappear.
         let chosen = names(1, &all);
         let rest: Vec<_> = all.iter().filter(|m| !chosen.contains(&m.key)).take(10).cloned().collect();
         let fewer: Vec<_> = all.iter().filter(|m| !rest.contains(m)).cloned().collect();

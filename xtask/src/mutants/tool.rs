@@ -13,8 +13,8 @@ const VERSION: &str = "27.1.0";
 
 /// Skipped tests of whole programs and documents, which detect no mutant that other tests miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
-/// Exhaustive tests of short scripts. These tests detect more mutants, but take longer than all
-/// other tests together. So these tests run only on surviving mutants.
+/// Exhaustive tests of short scripts. The exhaustive tests detect more mutants, but take longer
+/// than all other tests together. So the exhaustive tests run only on surviving mutants.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
 /// Selection of tests to run on mutants.
@@ -22,11 +22,11 @@ const THOROUGH: &[&str] = &["registry::", "report::"];
 pub(super) struct Tests<'a> {
     /// Packages whose tests run on each mutant.
     pub(super) packages: &'a [&'a str],
-    /// Whether the slow, exhaustive tests run, too.
+    /// Whether the slow, exhaustive tests also run on each mutant.
     pub(super) thorough: bool,
     /// Whether the tests first run on the unchanged code.
     pub(super) baseline: bool,
-    /// Timeout of one test run (s).
+    /// Timeout for running the tests on one mutant (s).
     pub(super) timeout: u64,
 }
 
@@ -37,8 +37,8 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// Finds cargo-mutants in the path or below `target/tools`; installs a missing
-    /// cargo-mutants below `target/tools`.
+    /// Finds cargo-mutants in the search path or below `target/tools`. If the program is missing,
+    /// it is installed below `target/tools`.
     pub(super) fn find_or_install() -> Result<Self, String> {
         let own = root().join("target/tools");
         let built = own.join("bin").join(format!("cargo-mutants{}", std::env::consts::EXE_SUFFIX));
@@ -49,15 +49,15 @@ impl Tool {
             }
         }
         eprintln!("cargo-mutants {VERSION} is missing and gets installed below target/tools");
-        // An unoptimised build takes a third of the time, and the program mostly
-        // waits for compilers and tests.
+        // An unoptimised build of cargo-mutants takes a third of the time. The program mostly waits
+        // for compilers and tests.
         let mut install =
             crate::cargo(&["install", "cargo-mutants", "--locked", "--debug", "--version", VERSION]);
         install.arg("--root").arg(&own).env("CARGO_TARGET_DIR", own.join("build"));
         run(&mut install).map_err(|why| {
             format!("{why}\nhint: install it by hand with `cargo install cargo-mutants --locked`")
         })?;
-        // The build files of cargo-mutants are no longer needed.
+        // The build files of cargo-mutants are not needed after the installation.
         let _ = std::fs::remove_dir_all(own.join("build"));
         Ok(Self { program: built })
     }
@@ -68,7 +68,7 @@ impl Tool {
         command
     }
 
-    /// Lists all mutants of the packages, as JSON.
+    /// Returns the list of all mutants of the packages, as JSON.
     pub(super) fn list(&self, packages: &[&str]) -> Result<Vec<u8>, String> {
         let mut command = self.command(&["--list", "--json"]);
         packages.iter().for_each(|package| {
@@ -95,8 +95,8 @@ impl Tool {
         for mutant in mutants {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
         }
-        // In version 27.1, mutants that delete a field of a struct pass every `--re`.
-        // Therefore exclude at least the mutants of other files.
+        // In version 27.1, mutants that delete a field of a struct pass every `--re` filter.
+        // Therefore `--file` excludes at least the mutants of other files.
         let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
         for file in files {
             command.args(["--file", file]);
@@ -111,11 +111,11 @@ impl Tool {
         }
         // The copies of the repository share the builds of unchanged crates.
         command.env("CARGO_TARGET_DIR", out.join("build"));
-        // A mutant changes one line: building its crate from scratch takes ten times as long.
+        // A mutant changes one source line, and a full build of the crate takes ten times as long.
         command.env("CARGO_INCREMENTAL", "1");
         let status = command.status().map_err(|error| format!("cargo-mutants cannot start: {error}"))?;
-        // Exit codes: 0 if all mutants are detected, 2 if some are missed, 3 if some timed out.
-        // Other codes are failures of the tool, or of the tests on the unchanged code.
+        // Exit code 0: all mutants are detected. Code 2: some survive. Code 3: some time out.
+        // Other exit codes are failures of cargo-mutants, or of the tests on the unchanged code.
         if !matches!(status.code(), Some(0 | 2 | 3)) {
             return Err(format!("cargo-mutants failed: {status}"));
         }
@@ -143,7 +143,7 @@ fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
     json["outcomes"].as_array().into_iter().flatten().filter_map(outcome).collect()
 }
 
-/// Returns a regular expression that matches only the text `text`.
+/// Returns a regular expression that matches exactly the string `text`.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {

@@ -9,7 +9,7 @@ pub(super) struct Rule {
     pub(super) name: &'static str,
     /// Advice to the author of a line that breaks the rule.
     pub(super) advice: &'static str,
-    /// Function that finds the lines that break the rule.
+    /// Function that finds the lines that break the language rule.
     broken: fn(&Passage) -> Vec<Line>,
 }
 
@@ -37,7 +37,7 @@ pub(super) const RULES: &[Rule] = &[
 /// Pronouns at the start of a sentence whose noun is in an earlier line of a doc comment.
 const PRONOUNS: &[&str] = &["It ", "Its ", "They ", "Their "];
 
-/// Phrases at the start of doc comments that refer to a neighbour.
+/// Phrases at the start of doc comments that refer to a neighbouring item.
 const BACK_REFERENCES: &[&str] = &[
     "the same",
     "its ",
@@ -90,7 +90,7 @@ const NOUN_CLAUSES: &[&str] = &[
     "those ",
 ];
 
-/// Words without meaning, and verbs with a plainer substitute.
+/// Words without meaning, and verbs that have a plainer substitute.
 const FILLERS: &[&str] = &[
     "at all",
     "so many",
@@ -145,7 +145,7 @@ const COLUMNS_MAX: usize = 100;
 /// Maximum number of words that a sentence may have.
 const WORDS_MAX: usize = 25;
 
-/// Lines of a passage that violate a language rule, with the names of the rules.
+/// Returns the lines of a passage that violate a language rule, with the names of the rules.
 pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     let of_rule = |rule: &Rule| {
         let name = rule.name;
@@ -154,8 +154,8 @@ pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     RULES.iter().flat_map(of_rule).collect()
 }
 
-/// The first line of a passage, if the passage has one of `kinds` and begins
-/// with one of `beginnings`.
+/// Returns the first line of a passage, if the passage has one of the kinds `kinds` and begins with
+/// one of `beginnings`.
 fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     let line = &passage.lines[0];
     let text = line.text.to_lowercase();
@@ -163,7 +163,8 @@ fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     if is_broken { vec![line.clone()] } else { Vec::new() }
 }
 
-/// Finds a first line that refers to a neighbour, and later lines that begin with a pronoun.
+/// Finds a first line that refers to a neighbouring item, and later lines that begin with a
+/// pronoun.
 fn back_references(passage: &Passage) -> Vec<Line> {
     let mut found = first(passage, &[Kind::Doc, Kind::Help], BACK_REFERENCES);
     let is_pronoun = |line: &&Line| PRONOUNS.iter().any(|pronoun| line.text.starts_with(pronoun));
@@ -173,7 +174,7 @@ fn back_references(passage: &Passage) -> Vec<Line> {
     found
 }
 
-/// Whether a line is too long; a line of one unbreakable word is never too long.
+/// Whether a line of a comment is too long; a line of one unbreakable word is never too long.
 fn is_long(line: &Line) -> bool {
     line.columns > COLUMNS_MAX && line.text.split_whitespace().nth(1).is_some()
 }

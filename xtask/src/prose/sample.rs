@@ -1,16 +1,16 @@
-//! Draws a sample of texts for a person to judge.
+//! Draws a random sample of texts for a person to judge.
 
 use super::passages;
 use super::text::{Kind, Passage};
 use bufferlab_units::RandomStream;
 
-/// Number of comment lines in a sample.
+/// Number of comment lines in a sample of texts.
 const COMMENTS: usize = 130;
-/// Number of sentences of pages and help texts in a sample.
+/// Number of sentences of pages and help texts in a sample of texts.
 const SENTENCES: usize = 60;
 
-/// Draws a sample with a seed: lines of comments and docstrings,
-/// then sentences of pages and help texts. Every text is printed with its place.
+/// Draws a sample of texts with a seed: lines of comments and docstrings, then sentences of pages
+/// and help texts. Every text is printed with its file and line.
 ///
 /// # Errors
 /// If the files cannot be listed.
@@ -31,7 +31,7 @@ pub fn sample(seed: u64) -> Result<(Vec<String>, Vec<String>), String> {
 /// Prints the sample of texts that a seed selects.
 ///
 /// # Errors
-/// Returns the errors of [`sample`].
+/// The errors of [`sample`].
 pub fn show(seed: u64) -> Result<(), String> {
     let (comments, sentences) = sample(seed)?;
     println!("sample of seed {seed}: {} lines of comments", comments.len());
@@ -41,7 +41,7 @@ pub fn show(seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text has at least three words, so that it can be judged.
+/// Whether a text has at least three words, so that a person can judge it.
 fn has_words(text: &str) -> bool {
     text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 3
 }

@@ -13,10 +13,10 @@ pub(super) enum Kind {
     Page,
 }
 
-/// A line of a source file or page.
+/// A line of text in a source file or page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Number of the line in its file, from 1.
+    /// Number of the line in its file; the first line has the number 1.
     pub(super) number: usize,
     /// Number of columns of the line in its file.
     pub(super) columns: usize,
@@ -29,18 +29,18 @@ pub(super) struct Line {
 pub(super) struct Passage {
     pub(super) file: String,
     pub(super) kind: Kind,
-    /// Lines of the passage, at least one.
+    /// Lines of the passage; a passage has at least one line.
     pub(super) lines: Vec<Line>,
 }
 
 impl Passage {
-    /// All lines of the passage as one text.
+    /// Joins all lines of the passage to one text.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         self.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Sentences of the passage, each with the line on which it begins.
+    /// Returns the sentences of the passage, each with the line on which the sentence begins.
     pub(super) fn sentences(&self) -> Vec<(Line, String)> {
         let mut sentences: Vec<(Line, String)> = Vec::new();
         let mut is_new = true;
@@ -123,8 +123,8 @@ fn joined<'t>(
     passages
 }
 
-/// Comments and docstrings of a Python file.
-/// Other strings of several lines are not texts for people.
+/// Returns the comments and docstrings of a Python file. Other strings of several lines are not
+/// texts for people.
 fn python(file: &str, text: &str) -> Vec<Passage> {
     let text = &without_constants(text);
     let mut passages = joined(file, text, &|line| Some((Kind::Comment, line.strip_prefix('#')?)));
@@ -156,7 +156,7 @@ fn python(file: &str, text: &str) -> Vec<Passage> {
     passages
 }
 
-/// Whether a line of a docstring is code of an example.
+/// Whether a line of a docstring is code of an example call.
 fn is_example(line: &str) -> bool {
     line.starts_with(">>> ") || line.starts_with("... ")
 }
@@ -184,14 +184,14 @@ fn without_constants(text: &str) -> String {
     kept
 }
 
-/// Whether a line begins an item of a list or a quotation. Emphasis and numbers do not.
+/// Whether a line begins an item of a list or a quotation. Emphasis and numbers begin no item.
 fn begins_item(line: &str) -> bool {
     let (first, _) = line.split_once(' ').unwrap_or((line, ""));
     let number = first.strip_suffix('.').unwrap_or_default();
     matches!(first, "*" | "-" | ">") || (!number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Paragraphs of a page, without headings, code, tables and lists of links.
+/// Returns the paragraphs of a page, without headings, code, tables and lists of links.
 fn page(file: &str, text: &str) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     let (mut in_code, mut is_open) = (false, false);

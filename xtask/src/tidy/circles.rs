@@ -1,8 +1,8 @@
 //! Finds modules of a crate that import each other in a circle.
 //!
-//! A circle usually means that a name is defined in the wrong module. A top-level module includes
-//! all modules below it. Module A imports module B if A has a path `crate::b` outside unit tests.
-//! Names that the root of the crate re-exports do not count.
+//! A circle of imports usually means that a name is defined in the wrong module. A top-level module
+//! includes all modules below it. Module A imports module B if A has a path `crate::b` outside unit
+//! tests. Names that the root of the crate re-exports do not count as imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub(super) const KNOWN: &[(&str, &[&str])] = &[
 /// Imports between the modules of one crate: each module with the modules that it imports.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Circles of imports that [`KNOWN`] lacks, and entries of [`KNOWN`] without a circle.
+/// Returns circles of imports that [`KNOWN`] lacks, and entries of [`KNOWN`] without a circle.
 pub(super) fn problems(sources: &[(&str, String)], known: &[(&str, &[&str])]) -> Vec<String> {
     let found: BTreeSet<(String, Vec<String>)> = graphs(sources)
         .into_iter()
@@ -60,7 +60,7 @@ fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
         if file.ends_with("tests.rs") || ["lib", "main", "bin"].contains(&module) {
             continue;
         }
-        // Ignore the unit tests, which are at the end of a file.
+        // The unit tests at the end of a file are ignored.
         let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
         let imports = graphs.entry(name.to_owned()).or_default().entry(module.to_owned()).or_default();
         imports.extend(imported(text).into_iter().filter(|other| other != module));
@@ -68,7 +68,7 @@ fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
     graphs
 }
 
-/// First names of the paths that begin with `crate::`.
+/// Returns the first names of the paths in a source text that begin with `crate::`.
 fn imported(text: &str) -> BTreeSet<String> {
     let code: String = text
         .lines()
@@ -90,7 +90,7 @@ fn imported(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// First names of the members of a group `{a::{b, c}, d}`, without its opening brace.
+/// Returns the first names of a group of imports `{a::{b, c}, d}`, without its opening brace.
 fn heads(group: &str) -> Vec<String> {
     let (mut depth, mut member, mut names) = (0_u32, String::new(), Vec::new());
     for letter in group.chars() {
@@ -114,7 +114,7 @@ fn head(path: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Groups of modules that import each other directly or indirectly, sorted.
+/// Returns sorted groups of modules that import each other directly or indirectly.
 fn circles(graph: &Graph) -> BTreeSet<Vec<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|module| (module.as_str(), reachable(graph, module))).collect();
@@ -126,7 +126,7 @@ fn circles(graph: &Graph) -> BTreeSet<Vec<String>> {
         .collect()
 }
 
-/// Modules that `start` imports, directly or through other modules.
+/// Returns the modules that `start` imports, directly or through other modules.
 fn reachable<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
     while let Some(module) = open.pop() {
@@ -144,7 +144,7 @@ fn reachable<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
 mod tests {
     use super::*;
 
-    /// Problems that the check finds in an invented crate of five files.
+    /// Returns the problems that the check of imports finds in an invented crate of five files.
     fn problems_of_x(known: &[(&str, &[&str])]) -> Vec<String> {
         let files = [
             ("lib.rs", "use crate::a::A;"),

@@ -1,14 +1,14 @@
 //! Checks dependencies against `deny.toml`: licences, sources and banned crates.
 //!
-//! `cargo deny` checks more, but is often not installed.
-//! This check covers the dependencies of a build on this machine.
+//! The program `cargo deny` checks more, but is often not installed.
+//! This check covers the dependencies of a build on the current machine.
 
 use crate::{cargo, output, read};
 use serde::Deserialize;
 use serde_json::Value;
 use std::process::Command;
 
-/// The part of the file `deny.toml` that this module checks.
+/// The keys of the file `deny.toml` that this module checks.
 #[derive(Deserialize)]
 struct Rules {
     licenses: Licences,
@@ -37,7 +37,7 @@ struct Sources {
     allow_registry: Vec<String>,
 }
 
-/// Dependencies that violate `deny.toml`, in a build for this machine.
+/// Returns the dependencies that violate `deny.toml`, in a build for this machine.
 ///
 /// # Errors
 /// If cargo fails or `deny.toml` is invalid.
@@ -45,8 +45,7 @@ pub(super) fn check() -> Result<Vec<String>, String> {
     let rules = toml::from_str(&read("deny.toml")?).map_err(|error| format!("deny.toml: {error}"))?;
     let about = String::from_utf8_lossy(&output(Command::new("rustc").arg("-vV"))?).into_owned();
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc names no host")?;
-    // Ignore crates for other operating systems, because cargo need not have downloaded these
-    // crates.
+    // Crates for other operating systems are ignored, because cargo may not have downloaded them.
     let all = ["metadata", "--format-version", "1", "--locked", "--filter-platform", host];
     let metadata: Value = serde_json::from_slice(&output(&mut cargo(&all))?)
         .map_err(|error| format!("cargo metadata: {error}"))?;
@@ -85,7 +84,8 @@ fn is_allowed(expression: &str, allow: &[String]) -> bool {
     any(&mut rest, allow).unwrap_or(false) && rest.is_empty()
 }
 
-/// Whether one of the terms joined by OR is allowed; `None` if the expression is malformed.
+/// Whether at least one of the licences joined by OR is allowed; `None` if the expression is
+/// malformed.
 fn any(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     let mut found = all(words, allow)?;
     while words.first() == Some(&"OR") {
@@ -95,7 +95,7 @@ fn any(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     Some(found)
 }
 
-/// Whether all terms joined by AND are allowed; `None` if the expression is malformed.
+/// Whether all licences joined by AND are allowed; `None` if the expression is malformed.
 fn all(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     let mut found = term(words, allow)?;
     while words.first() == Some(&"AND") {
@@ -105,7 +105,7 @@ fn all(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     Some(found)
 }
 
-/// Parses an expression in brackets, or a licence with its exception.
+/// Parses a licence expression in brackets, or a licence with its exception.
 fn term(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     let (first, mut rest) = words.split_first()?;
     let found = if *first == "(" {

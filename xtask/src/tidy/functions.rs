@@ -1,8 +1,8 @@
 //! Finds functions that are too long and not in the list of exceptions.
 //!
-//! A function that fits on one page can be judged immediately.
+//! A reader can judge a function that fits on one page without scrolling.
 //! The list of exceptions contains exactly the longer functions, and should only shrink. A function
-//! that has become shorter must leave the list, and a function joins the list only with a reason.
+//! that is not too long must leave the list. A function joins the list only with a reason.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -12,10 +12,10 @@ use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemMod, Signature, TraitItemFn}
 /// Maximum number of lines of a function, from its name to its closing brace.
 const LINES_MAX: usize = 70;
 
-/// A function that may be longer than the limit.
+/// A function that may be longer than the limit of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Long {
-    /// Path of the function's file, relative to the root.
+    /// Path of the function's file, relative to the repository's root.
     pub(super) path: &'static str,
     pub(super) name: &'static str,
     /// Reason why the function may be longer than the limit.
@@ -25,8 +25,8 @@ pub(super) struct Long {
 /// All functions that may be longer than the limit, by file.
 pub(super) const LONG: &[Long] = &[];
 
-/// Functions in the files of `sources` (path and text) that are too long and not in `listed`.
-/// The result also lists entries of `listed` that are not too long.
+/// Returns functions in the files of `sources` (path and text) that are too long and not in
+/// `listed`. The result also has the entries of `listed` that are not too long.
 pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; listed.len()];
@@ -133,7 +133,8 @@ pub(super) fn is_test(attributes: &[Attribute]) -> bool {
 mod tests {
     use super::*;
 
-    /// Code of a method of `lines` lines, after a comment and an attribute, with a nested function.
+    /// Returns the code of a method with `lines` lines, after a comment and an attribute, with a
+    /// nested function.
     fn method(name: &str, lines: usize) -> String {
         let body = "        work();\n".repeat(lines - 2);
         format!("impl Thing {{\n    /// Works.\n    #[inline]\n    pub fn {name}() {{\n{body}    }}\n}}\n")

@@ -1,8 +1,8 @@
-//! Finds code that parses texts which the program writes for people.
+//! Finds code that parses texts that the program writes for people.
 //!
-//! The words of an id, a label or a message may change.
-//! Code that needs the meaning uses a field or a type. Outside tests,
-//! this check reports calls that search such texts. Examples are `metric.id.starts_with("class.")`,
+//! The words of an id, a label or a message for people may change.
+//! Code that needs the meaning of such a text uses a field or a type. Outside tests, this check
+//! reports calls that search texts for people. Examples are `metric.id.starts_with("class.")`,
 //! `error.to_string().contains("unknown")`, `page.matches("<figure")` and `name.split('_')`.
 
 use super::functions::is_test;
@@ -47,7 +47,7 @@ pub(super) const ALLOWED: &[Allowed] = &[
 ];
 
 /// Lists the files of `sources` (path and text) that parse texts for people and are not in
-/// `allowed`. The result also lists files in `allowed` that do not parse such texts.
+/// `allowed`. The result also lists files in `allowed` that do not parse texts for people.
 pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; allowed.len()];
@@ -69,7 +69,7 @@ pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<Stri
     problems
 }
 
-/// Lines of the Python package that search the text of an error.
+/// Returns the lines of the Python package that search the text of an error.
 pub(super) fn in_python(path: &str, text: &str) -> Vec<String> {
     if !path.starts_with("python/bufferlab/") || !path.ends_with(".py") {
         return Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn in_python(path: &str, text: &str) -> Vec<String> {
     found.map(problem).collect()
 }
 
-/// Calls that search a text for people, with their line numbers.
+/// Returns the calls that search a text for people, with their line numbers.
 fn calls(text: &str) -> syn::Result<Vec<(usize, String)>> {
     let file = syn::parse_file(text)?;
     let mut found = Found::default();
@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn an_error_of_python_whose_text_is_searched_is_found() {
-        // The path is put together, because the check of references wants a real file.
+        // The test joins the path from components, because the check of references requires that
+        // paths exist.
         let file = |folder: &str| ["python", folder, "a.py"].join("/");
         let text = "try:\n    pass\nif \"unknown policy\" in str(error):\n";
         let problems = in_python(&file("bufferlab"), text);

@@ -1,4 +1,4 @@
-//! Limits for words of a page and rows of a table.
+//! Limits on the words of a page and on the rows of a table.
 //!
 //! A generated page grows with every entry of a registry. A long table belongs in a CSV file. The
 //! page of such a table summarises the CSV file.
@@ -11,7 +11,7 @@ const FIRST_PAGES: &[(&str, usize)] =
 /// Maximum number of rows of a Markdown table, without its header.
 const ROWS_MAX: usize = 200;
 
-/// Problems of one Markdown page: too many words, or tables with too many rows.
+/// Returns the problems of one Markdown page: too many words, or tables with too many rows.
 pub(super) fn check(path: &str, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(max) = words_max(path) {
@@ -29,13 +29,13 @@ pub(super) fn check(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// Maximum number of words of a page, if the page has a limit.
+/// Returns the maximum number of words of a page, if the page has a limit.
 fn words_max(path: &str) -> Option<usize> {
     let first = FIRST_PAGES.iter().find(|(page, _)| *page == path).map(|(_, max)| *max);
     first.or(path.starts_with("docs/").then_some(WORDS_MAX))
 }
 
-/// Tables of a page, each with its first line and number of rows.
+/// Returns the tables of a page, each with its first line and number of rows.
 fn tables(text: &str) -> Vec<(usize, usize)> {
     let lines: Vec<_> = text.lines().map(|line| line.trim_start().starts_with('|')).collect();
     let mut tables = Vec::new();
@@ -46,7 +46,7 @@ fn tables(text: &str) -> Vec<(usize, usize)> {
             (false, ..) => {}
         }
     }
-    // The header and the separator are not counted as rows.
+    // The header and the separator of a table are not counted as rows.
     tables.into_iter().map(|(line, lines): (usize, usize)| (line, lines.saturating_sub(2))).collect()
 }
 

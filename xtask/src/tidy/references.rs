@@ -53,7 +53,8 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Collects the targets of references in the tracked `files`.
+    /// Collects the files, folders and claims to which references may refer from the tracked
+    /// `files`.
     pub(super) fn new(files: &'a [String], read: Read<'a>) -> Self {
         let lines =
             |path: &str| read(path).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
@@ -72,7 +73,7 @@ impl<'a> Known<'a> {
         Self { files, top, errata, claims, papers, read }
     }
 
-    /// Broken references in `text`, the content of the file `path`.
+    /// Returns the broken references in `text`, the content of the file `path`.
     pub(super) fn dangling(&self, path: &str, text: &str) -> Vec<String> {
         let mut problems = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -85,7 +86,8 @@ impl<'a> Known<'a> {
         problems
     }
 
-    /// Problem of the reference `word`. `rest` is the text of its line after the reference.
+    /// Returns the problem of the reference `word`. `rest` is the text of its line after the
+    /// reference.
     fn problem(&self, path: &str, word: &str, rest: &str) -> Option<String> {
         if is_number_of(word, |paper| paper == "E") && !self.errata.contains(word) {
             return Some(format!("the erratum {word} is not in docs/evidence/errata.md"));
@@ -113,7 +115,7 @@ impl<'a> Known<'a> {
         (!there).then(|| format!("{file} has no section {number}"))
     }
 
-    /// Whether `word`, in the file `path`, has the form of a file of the repository.
+    /// Whether `word`, in the file `path`, has the form of a path of a file in the repository.
     fn is_path(&self, path: &str, word: &str) -> bool {
         let Some((stem, ending)) = word.rsplit_once('.') else { return false };
         if stem.is_empty() || !ENDINGS.contains(&ending) {
@@ -121,17 +123,17 @@ impl<'a> Known<'a> {
         }
         match word.split_once('/') {
             Some((first, _)) => self.top.contains(first),
-            // A name without a folder may be a file that the program writes, so it is no reference.
-            // But the name of a page, or a capitalised name, must be an existing file.
+            // A name without a folder may be a file that the program writes, so the name is no
+            // reference. But the name of a page, or a capitalised name, must be an existing file.
             None => {
                 ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
             }
         }
     }
 
-    /// The file to which the reference `word` in the file `path` refers.
-    /// The reference may be a path from the root, from the folder of `path`, or from its crate.
-    /// Pages may be named without folder. A pattern with `*` matches any file.
+    /// Returns the file to which the reference `word` in the file `path` refers. The reference may
+    /// be a path from the root, from the folder of `path`, or from its crate. Pages may be named
+    /// without folder. A pattern with `*` matches any file.
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
@@ -159,7 +161,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Words of a line that can be references, each with the text after the word.
+/// Returns the words of a line that can be references, each with the text after the word.
 fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '*');
     let mut rest = line;
@@ -189,8 +191,8 @@ fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
         && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Name after `file::` in a reference: an identifier in a Rust file.
-/// In vectors, the name ends at the closing backtick.
+/// Returns the name after `file::` in a reference: an identifier in a Rust file. In files of test
+/// vectors, the name ends at the closing backtick.
 fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     if file.ends_with(".toml") {
         return rest.split_once('`').map(|(name, _)| name);
@@ -200,7 +202,7 @@ fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
 }
 
 /// Whether the text of `file` declares `name`. A declaration is a function, an entry of `claims!`
-/// (`Holds "ID" name (`), or a case of vectors.
+/// (`Holds "ID" name (`), or a case of test vectors.
 fn declares(file: &str, text: &str, name: &str) -> bool {
     if file.ends_with(".toml") {
         return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));
@@ -216,7 +218,7 @@ fn section(rest: &str) -> Option<&str> {
     Some(rest[..end].trim_end_matches('.')).filter(|number| !number.is_empty())
 }
 
-/// Section numbers at the start of a page's headings.
+/// Returns the section numbers at the start of a page's headings.
 fn sections(page: &str) -> impl Iterator<Item = &str> {
     let titles =
         page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());

@@ -33,17 +33,10 @@ impl PortSchedules {
 /// Largest rate of a port, or of each of some queues of a port: a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Mean rate of the packets, without the overhead of a link.
+    /// Mean rate of the packets, without the overhead of a link (bit/s).
     pub rate: BitRate,
-    /// Number of bytes that may leave at the rate of the link after an idle time, beyond one packet.
+    /// Burst beyond one packet that may leave at the rate of the link after an idle time (bytes).
     pub burst: u64,
-}
-
-impl RateLimit {
-    fn time_of(self, bytes: u64) -> Time {
-        let of_bits = u128::from(bytes) * 8 * 1_000_000_000_000;
-        Time(u64::try_from(of_bits.div_ceil(u128::from(self.rate.0.max(1)))).unwrap_or(u64::MAX))
-    }
 }
 
 /// A limit, and the queues that it counts together.
@@ -54,6 +47,13 @@ struct Limited {
     burst_time: Time,
     /// Index of the limit's time in [`Due`].
     state: usize,
+}
+
+impl Limited {
+    /// Time from which the limit allows a packet.
+    fn opens_at(&self, due: &Due) -> Time {
+        Time(due.0[self.state].0.saturating_sub(self.burst_time.0))
+    }
 }
 
 /// All limits of rates in a switch, by port.
@@ -73,12 +73,14 @@ impl RateLimits {
     }
 }
 
-/// Times before which limits allow no further packet, by limit.
+/// Time until which each limit's mean rate needs for all packets that left so far: the virtual
+/// scheduling of ITU-T I.371. A time that has passed is a full bucket.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Due(Vec<Time>);
 
 impl Scheduler {
-    /// The same schedule, with the schedule `other` at `ports`.
+    /// Replaces the schedule of `ports` by `other`, whose schedules of single ports and rate limits are
+    /// ignored.
     #[must_use]
     pub fn with_ports(mut self, ports: &[u16], other: Self) -> Self {
         let mut by_port = self.by_port.take().unwrap_or_else(|| {
@@ -98,10 +100,14 @@ impl Scheduler {
         self
     }
 
-    /// The same schedule, in which each of `queues` at each of `ports` sends within `limit`.
-    /// Without queues, the limit is that of the whole port.
+    /// Limits each of `queues` at each of `ports` to `limit`. Without queues, the limit is for the whole
+    /// port.
+    ///
+    /// # Panics
+    /// If the rate is zero, or a queue is [`MAX_QUEUES_PER_PORT`](super::MAX_QUEUES_PER_PORT) or above.
     #[must_use]
     pub fn with_limit(mut self, ports: &[u16], queues: &[u8], limit: RateLimit) -> Self {
+        assert!(queues.iter().all(|queue| usize::from(*queue) < super::MAX_QUEUES_PER_PORT), "a queue of a port");
         let mut rates = self.rates.take().unwrap_or_default();
         let each: Vec<u32> = queues.iter().map(|queue| 1 << queue).collect();
         let masks = if each.is_empty() { vec![u32::MAX] } else { each };
@@ -111,7 +117,7 @@ impl Scheduler {
             }
             for &queues in &masks {
                 let limited =
-                    Limited { queues, limit, burst_time: limit.time_of(limit.burst), state: rates.states };
+                    Limited { queues, limit, burst_time: limit.rate.serialization(limit.burst), state: rates.states };
                 rates.of_port[port].push(limited);
                 rates.states += 1;
             }
@@ -131,7 +137,7 @@ impl Scheduler {
         match &self.rates {
             None => ready,
             Some(rates) => {
-                let full = rates.of(port).iter().filter(|limited| turns.due.0[limited.state] > now);
+                let full = rates.of(port).iter().filter(|limited| limited.opens_at(&turns.due) > now);
                 full.fold(ready, |ready, limited| ready & !limited.queues)
             }
         }
@@ -144,8 +150,8 @@ impl Scheduler {
             let (port, queue) = place;
             for limited in rates.of(port).iter().filter(|limited| limited.queues >> queue & 1 != 0) {
                 let due = &mut turns.due.0[limited.state];
-                let earliest = Time(now.0.saturating_sub(limited.burst_time.0));
-                *due = (*due).max(earliest) + limited.limit.time_of(u64::from(bytes));
+                let length = limited.limit.rate.serialization(u64::from(bytes));
+                *due = Time((*due).max(now).0.saturating_add(length.0));
             }
         }
     }
@@ -162,7 +168,7 @@ impl Scheduler {
         let limits = self.rates.as_ref()?.of(port);
         let of_queue = |queue: u32| {
             let own = limits.iter().filter(|limited| limited.queues >> queue & 1 != 0);
-            own.map(|limited| turns.due.0[limited.state]).max().unwrap_or(Time::ZERO)
+            own.map(|limited| limited.opens_at(&turns.due)).max().unwrap_or(Time::ZERO)
         };
         (0..u32::BITS).filter(|queue| ready >> queue & 1 != 0).map(of_queue).min()
     }

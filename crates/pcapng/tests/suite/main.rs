@@ -1,4 +1,4 @@
-//! Tests that Wireshark's programs and the library can read a capture.
+//! Tests that Wireshark's programs and the pcapng library can read a capture.
 
 use bufferlab_pcapng::{Capture, Direction, Frame, Interface, Remark, Totals};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -78,7 +78,7 @@ fn a_capture_is_read_back_as_it_was_written() {
         "dropped at queue eth2.0; queue 9000 B, buffer 30000 B after it, limit 9500 B; reason: threshold";
     assert!(packets[1].options.contains(&EnhancedPacketOption::Comment(comment.into())));
     assert_eq!(packets[0].original_len, 1_514);
-    // The file has the upper half of the time first.
+    // In the file, the upper half of the time is first.
     assert_eq!(totals.expect("totals").timestamp, (AT_NS + 5).rotate_left(32));
 }
 
@@ -104,7 +104,7 @@ fn wireshark_reads_names_times_directions_and_comments() {
         return;
     };
     let text = String::from_utf8_lossy(&output.stdout);
-    // Some versions of the program write flags in hexadecimal.
+    // Some versions of the tested program write flags in hexadecimal.
     let lines: Vec<_> = text.lines().map(|line| line.replace("0x0000000", "")).collect();
     assert_eq!(lines.len(), 3, "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(lines[0], "eth1|1767323045.123456789|1||", "{text}");

@@ -61,7 +61,7 @@ fn axis(mut reader: Reader<'_>) -> Option<Axis> {
     Some(Axis { name: name?, title, values })
 }
 
-/// Reads an axis value that consists only of a value for the axis's key.
+/// Reads an axis value that sets only the scenario key of the axis.
 fn single_setting(
     reader: &Reader<'_>,
     index: usize,
@@ -74,7 +74,7 @@ fn single_setting(
     AxisValue { x: leading_number(&label).unwrap_or(index as f64), label, set: vec![set], scenario: None }
 }
 
-/// Reads an axis value with a label and arbitrary overrides.
+/// Reads an axis value with a label and arbitrary overrides of scenario keys.
 fn place_in_full(axis: &Reader<'_>, index: usize, item: &Item) -> Option<AxisValue> {
     let path = format!("{}.{index}", axis.path("values"));
     let mut reader = Reader::open(axis.context, &AXIS_VALUE, path, Some(item))?;

@@ -1,4 +1,4 @@
-//! Reads statements, their conditions, and the marks of the paper's numbers.
+//! Reads a paper's statements, their conditions, and the marks of the paper's numbers in charts.
 
 use super::axes::label;
 use super::read::Known;
@@ -8,7 +8,7 @@ use crate::expression::compile;
 use bufferlab_document::context::Complaint;
 use bufferlab_document::reader::Reader;
 
-/// Reads every `[[claim]]` of an experiment.
+/// Reads every statement (`[[claim]]`) of an experiment.
 pub(super) fn claims(root: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Vec<ClaimCheck> {
     let mut claims: Vec<ClaimCheck> = Vec::new();
     for mut reader in root.tables("claim") {
@@ -69,7 +69,7 @@ fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option
     Some(ClaimCheck { id: id?, statement, conditions, not_checkable, note, beside })
 }
 
-/// Reads an alternative reading: an entry of a claim's list `beside`.
+/// Reads an alternative interpretation of the paper: an entry of a claim's list `beside`.
 fn beside(mut reader: Reader<'_>) -> Option<Beside> {
     let (reading, effect, percent) = (reader.text("reading"), reader.text("effect"), reader.flag("percent"));
     if let Some(effect) = &effect {
@@ -112,7 +112,7 @@ fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Op
     })
 }
 
-/// Checks that the criterion gives the direction of the effect.
+/// Checks that the criterion of a statement gives the direction of the effect.
 fn check_band(reader: &Reader<'_>) {
     match (reader.has("at_least"), reader.has("at_most")) {
         (false, false) => {
@@ -167,7 +167,7 @@ fn mark(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<
     Some(PaperMark { metric: metric?, variant: variant?, x, y, value: value? })
 }
 
-/// Reads a list of labels that name axis values.
+/// Reads a list of labels that name values of one axis.
 fn labels(reader: &mut Reader<'_>, key: &'static str, axis: usize, known: &Known<'_>) -> Option<Vec<String>> {
     let items = reader.values(key);
     if !reader.has(key) {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Metrics that an experiment declares under short names.
 pub(super) struct Named {
-    /// All declared names of metrics, including names of invalid metrics.
+    /// All metric names that the experiment declares, including names of invalid metrics.
     pub(super) names: Vec<String>,
     pub(super) metrics: BTreeMap<String, Metric>,
 }
@@ -54,14 +54,14 @@ fn metric(context: &Context, path: String, item: &Item) -> Option<Metric> {
     metric
 }
 
-/// Finds a metric of the run's summary by its id.
+/// Finds a metric of the simulation run's summary by its id.
 fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Metric> {
     if id == PAUSE_FRAMES {
         return Some(Metric::PauseFrames);
     }
     let found = SummaryMetric::find(id).map(|metric| Metric::Summary(Box::new(metric)));
     if found.is_none() {
-        // The middle part of the id is a class or switch, and helps to suggest similar ids.
+        // The id's middle component names a class or switch, and helps to suggest similar ids.
         let name = id.split('.').nth(1).unwrap_or(id);
         let known = SummaryMetric::ids_with(name);
         let complaint = Complaint::new(format!("no metric is called \"{id}\""), "not the id of a metric");
@@ -76,8 +76,8 @@ fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Me
     found
 }
 
-/// Determines the kind of metric from a key that only this kind has. A misspelt key also counts, so
-/// that the error message fits.
+/// Determines the kind of metric from a table key that only this kind has. A misspelt key also
+/// counts, so that the error message fits.
 fn kind_of(table: &Table) -> &'static TableSpec {
     let known = |key: &str| STATISTIC.keys.iter().any(|spec| spec.name == key);
     for (spec, own) in [(&GOODPUT, "goodput"), (&QUEUES, "queues"), (&PROBE, "probe")] {
@@ -100,7 +100,7 @@ fn statistic(reader: &mut Reader<'_>) -> Option<Statistic> {
     Some(Statistic { flows, queries, priorities, from_bytes: from_bytes?, below_bytes, of: of?, take: take? })
 }
 
-/// Rejects a statistic whose quantity does not fit its subject.
+/// Rejects a statistic whose quantity does not fit the flows, queries or samples.
 fn check_subject(reader: &Reader<'_>, of: Option<Quantity>) {
     let subjects = ["flows", "queries", "priorities"];
     let mut given = subjects.into_iter().filter(|key| reader.has(key));

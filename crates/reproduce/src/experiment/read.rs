@@ -1,4 +1,4 @@
-//! Reads an experiment from text and reports every mistake in one pass, each with its place.
+//! Reads an experiment from text and reports every mistake in one pass, each with file and line.
 
 use super::axes::{axes, label};
 use super::metrics::{self, Named};
@@ -51,8 +51,8 @@ fn analytical(root: &mut Reader<'_>) -> Option<&'static Entry> {
     root.word("theory").and_then(find)
 }
 
-/// Names that the rest of an experiment's file may use. Parts that the reader could not read are
-/// unknown, so references to them are not reported.
+/// Names that later keys of an experiment's file may use. If the reader could not read a table,
+/// references to its names are not reported as mistakes.
 pub(super) struct Known<'a> {
     pub(super) axes: &'a [Axis],
     /// Whether the reader could read all axes of the experiment.
@@ -77,7 +77,7 @@ impl Known<'_> {
         check_name(reader, key, reader.place(key), ("metric", name), &names);
     }
 
-    /// Reports a label that the axis does not have.
+    /// Reports a mistake if the axis has no value with the label.
     pub(super) fn check_label(&self, reader: &Reader<'_>, key: &str, axis: &Axis, item: &Item) {
         let label = label(&item.value);
         if axis.values.iter().any(|value| value.label == label) || !self.axes_complete {
@@ -155,7 +155,7 @@ fn runs(root: &mut Reader<'_>) -> Option<Runs> {
     })
 }
 
-/// Reads the path of another scenario file, relative to the file that names it.
+/// Reads the path of another scenario file, relative to the experiment's file.
 pub(super) fn scenario(reader: &mut Reader<'_>) -> Option<PathBuf> {
     let written = reader.text("scenario")?;
     let path = reader.context.folder_of(reader.place("scenario")).join(written);
@@ -210,7 +210,7 @@ fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
 }
 
 /// Reads a policy, with optional parameters and changes. The policy inherits no parameters from the
-/// scenario, so an experiment lists everything that it compares.
+/// scenario, so an experiment lists every parameter that it compares.
 fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant> {
     let source = root.context.source_of(origin);
     let variant = match bufferlab_scenario::Variant::parse(&written) {
@@ -225,12 +225,12 @@ fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant>
             return None;
         }
     };
-    // Keep a plain name as written, because expressions may use an alias.
+    // A plain policy name is kept as the file has it, because expressions may use an alias.
     let name = if variant.is_plain() { written } else { variant.label() };
     Some(Variant { name, set: variant.settings(origin, source), scenario: None, artifact: Vec::new() })
 }
 
-/// Reads a scale of an experiment; `None` if the scale is absent or invalid.
+/// Reads one scale of an experiment; `None` if the file lacks the scale or the scale is invalid.
 fn scale(root: &mut Reader<'_>, name: &'static str, known: &Known<'_>) -> Option<Scale> {
     root.spec_of(name);
     root.item(name)?;
@@ -254,7 +254,7 @@ fn scale(root: &mut Reader<'_>, name: &'static str, known: &Known<'_>) -> Option
     Some(Scale { seeds: seeds?, set, scenario, values })
 }
 
-/// Returns the elements of a list of labels at `key`, in a table with free keys.
+/// Returns the elements of the list of labels at `key`, in a table with arbitrary keys.
 fn labels<'a>(reader: &Reader<'_>, key: &str, item: &'a Item) -> &'a [Item] {
     match &item.value {
         Value::Array(list) if !list.is_empty() => list,
@@ -280,7 +280,8 @@ fn artifact(root: &mut Reader<'_>, known: &Known<'_>) -> Option<Reading> {
     Some(Reading { about: about?, set, scenario })
 }
 
-/// Rejects an artifact setting of a key that an axis varies: all values of the axis would be equal.
+/// Rejects a setting in `[artifact]` for a key that an axis varies. Otherwise all values of the
+/// axis would be equal.
 fn check_artifact(reader: &Reader<'_>, set: &Overrides, axes: &[Axis]) {
     for setting in set {
         let varies =

@@ -42,8 +42,9 @@ impl Ledger {
         text
     }
 
-    /// All rows of one paper as CSV, with the evidence for each verdict and the verdicts of other
-    /// scales, of the artifact's reading and of real packets. `claims/` has the rest.
+    /// Formats all rows of one paper as CSV. A row has the evidence for its verdict, and the
+    /// verdicts of other scales, of the paper's public code and of real packets. The tables in
+    /// `claims/` have the rest.
     ///
     /// # Errors
     /// If a row cannot be written as CSV.
@@ -89,18 +90,19 @@ fn short(row: &LedgerRow) -> [String; 8] {
     ]
 }
 
-/// Describes why a statement does not hold: owner of the reason, reason, and the run that shows it.
+/// Describes why a statement does not hold: the side that must change, the reason, and the run that
+/// shows the reason.
 fn because(reason: &Reason) -> String {
     format!("{}: {} ({})", reason.owner, reason.why, reason.run)
 }
 
-/// Formats a verdict. For a statement about hardware, the best is "consistent in simulation".
+/// Formats a verdict. The best verdict on a statement about hardware is "consistent in simulation".
 fn shown(claim: &Claim, verdict: Verdict) -> String {
     let simulated = claim.is_on_hardware() && verdict.holds();
     format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
 }
 
-/// Formats a text in one line for a table cell, without bars.
+/// Formats a text in one line for a table cell, without vertical bars.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
@@ -151,7 +153,7 @@ fn real(record: &RealRecord) -> String {
     )
 }
 
-/// Describes the measured result of recorded runs, with a note if the record has a note.
+/// Describes the measured result of recorded runs, with the remark if the record has one.
 fn measured(run: &Record) -> String {
     if run.note.is_empty() { run.measured.clone() } else { format!("{} {}", run.measured, run.note) }
 }
@@ -165,7 +167,7 @@ fn place(run: &Record) -> String {
     )
 }
 
-/// Phrase for the number of seeds in a record, such as "5 seeds".
+/// Formats the number of seeds in a record, such as "5 seeds".
 fn seeds(run: &Record) -> String {
     if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) }
 }

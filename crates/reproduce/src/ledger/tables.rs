@@ -1,4 +1,4 @@
-//! Types of the rows of the tables in `claims/`.
+//! Rows of the tables in `claims/` as Rust types.
 
 use crate::table::{Cells, CsvRow, rows, to_csv};
 use crate::{ClaimCheck, Experiment, ReproduceError, TableError, Verdict};
@@ -8,18 +8,18 @@ use std::path::Path;
 const COSTS: &str = include_str!("../../../../claims/costs.csv");
 const ESTIMATES: &str = include_str!("../../../../claims/cost-estimates.csv");
 
-/// Cost of an experiment's runs when their verdicts were recorded.
+/// Cost of an experiment's runs at the time when their verdicts were recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// Name of the experiment, such as `abm/fig6`.
     pub experiment: String,
     /// Scale of the runs: quick or paper.
     pub scale: String,
-    /// Reading of details that the papers leave open: paper or artifact.
+    /// Profile of the runs: settings of the paper's text (`paper`) or public code (`artifact`).
     pub profile: String,
     /// Number of runs of the experiment.
     pub runs: u64,
-    /// Packet-hops of all runs: packets that crossed a link.
+    /// Packet-hops of all runs: a packet that crosses n links counts n times.
     pub packet_hops: u64,
     /// CPU time of all runs of the experiment (s).
     pub cpu_seconds: f64,
@@ -29,7 +29,7 @@ pub struct Cost {
     pub date: String,
 }
 
-/// Returns the costs of experiments at their last record.
+/// Returns the recorded costs of experiments, from the last record of each experiment.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -37,8 +37,8 @@ pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
     Ok(rows("claims/costs.csv", COSTS)?)
 }
 
-/// Returns estimated costs of experiments that were never run completely, extrapolated from a part
-/// of each run's duration.
+/// Returns estimated costs of experiments that never ran completely. The estimates are extrapolated
+/// from a part of each run's simulated time.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -61,7 +61,7 @@ pub struct Claim {
     pub id: String,
     /// Name of the paper that makes the statement.
     pub paper: String,
-    /// Figure, table or section with the statement.
+    /// Figure, table or section of the paper with the statement.
     pub figure_table_section: String,
     /// Conditions under which the paper makes the statement.
     pub scenario: String,
@@ -69,15 +69,15 @@ pub struct Claim {
     pub scheme_and_baseline: String,
     /// Metric that the paper's statement is about.
     pub metric: String,
-    /// Result of the metric that the paper states.
+    /// Value of the metric that the paper states, as text.
     pub paper_value: String,
     /// Kind of evidence in the paper: analytical, simulated, measured, or an ordering.
     pub kind: String,
-    /// Criterion by which the statement is accepted.
+    /// Criterion under which bufferlab accepts the statement.
     pub pass_criterion: String,
-    /// Cost of checking the statement: minutes, hours, hardware.
+    /// Cost of checking the statement: minutes, hours, or hardware.
     pub check_cost: String,
-    /// Errata of the paper, and substitutes for missing facts.
+    /// Errata of the paper, and substitutes for facts that the paper omits.
     pub substitute_or_note: String,
 }
 
@@ -104,7 +104,8 @@ impl Claim {
         }
     }
 
-    /// The statement in one line: the compared schemes, the metric and the paper's result.
+    /// Describes the statement in one line: the compared schemes, the metric and the paper's
+    /// result.
     #[must_use]
     pub fn statement(&self) -> String {
         let mut text = self.scheme_and_baseline.clone();
@@ -141,17 +142,17 @@ pub struct Record {
     pub id: String,
     /// Verdict on the statement that the runs give.
     pub verdict: Verdict,
-    /// Effect that the runs measured, as text.
+    /// Effect of the statement that the runs measured, as text.
     pub measured: String,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
     /// Scale of the runs: quick or paper.
     pub scale: String,
-    /// Reading of details that the papers leave open: paper or artifact.
+    /// Profile of the runs: settings of the paper's text (`paper`) or public code (`artifact`).
     pub profile: String,
     /// Name of the experiment, such as `abm/fig6`.
     pub experiment: String,
-    /// Remark that pages print beside the verdict.
+    /// Remark that pages print beside the recorded verdict.
     pub note: String,
     /// Git commit of the program that executed the runs.
     pub commit: String,
@@ -162,19 +163,19 @@ pub struct Record {
 }
 
 impl Record {
-    /// Key of a record among the records of a statement: scale and profile.
+    /// Key of a record among the records of a statement: its scale and its profile.
     #[must_use]
     pub fn key(&self) -> (&str, &str) {
         (&self.scale, &self.profile)
     }
 
-    /// Whether the record can decide: its runs did not fail, and its verdict is not VOID.
+    /// Whether the record can decide a verdict: its runs did not fail, and its verdict is not VOID.
     #[must_use]
     pub fn speaks(&self) -> bool {
         !matches!(self.verdict, Verdict::NotRun | Verdict::Void)
     }
 
-    /// Whether the runs of the record used the paper's reading.
+    /// Whether the runs of the record used the settings of the paper's text.
     #[must_use]
     pub fn is_of_paper(&self) -> bool {
         self.profile == "paper"

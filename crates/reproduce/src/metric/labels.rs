@@ -15,7 +15,7 @@ impl Metric {
         }
     }
 
-    /// Label of a metric in a list, with the subject:
+    /// Label of a metric in a list, with the flows or queues that it covers:
     /// `mean FCT (ms), web_search flows up to 100 KB`.
     #[must_use]
     pub fn full_label(&self) -> String {
@@ -156,7 +156,7 @@ mod tests {
         let long = "bursts without loss, 2 ms and longer (%)";
         let long = both(long, &format!("{long}, overload"));
         assert_eq!(summary("class.overload.lossless_percent.2000us_up"), long);
-        // The id of the metric is from earlier versions.
+        // The id of the metric is an id of earlier versions of bufferlab.
         assert_eq!(summary("class.overload.lossless_percent.2000_upus"), long);
         let small = Statistic { below_bytes: Some(100_001), ..statistic(Quantity::TimeMs, Take::Mean) };
         let large = Statistic { from_bytes: 10_000_001, ..small.clone() };

@@ -1,10 +1,10 @@
-//! Statements about a figure that tests check instead of runs.
+//! Statements about a paper's figure that tests check instead of runs.
 
 use crate::figures::{places, statements};
 use crate::{Experiment, Ledger};
 use bufferlab_report::PageTable;
 
-/// Formats the table of an experiment's statements that tests check. The result is `None` for
+/// Formats the table of the statements about a figure that tests check. The result is `None` for
 /// figures of custom studies.
 pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
     let ledger = Ledger::recorded().ok()?;

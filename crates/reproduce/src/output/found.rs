@@ -1,4 +1,4 @@
-//! Findings of an experiment: the verdicts on statements as sentences.
+//! Findings of an experiment: sentences about the verdicts on a paper's statements.
 
 use crate::{Judged, Standing};
 use bufferlab_report::{Sentence, SentenceKind};

@@ -53,7 +53,7 @@ pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
     panels
 }
 
-/// Formats `courses.csv`: one line per point of a course.
+/// Formats `courses.csv`: one line per point of a chart over time.
 pub(super) fn courses_csv(results: &Results, runs: &Runs) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let mut text: String = runs.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();

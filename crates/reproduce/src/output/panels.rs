@@ -5,7 +5,7 @@ use crate::{Axis, Estimates};
 use bufferlab_report::format::leading_number;
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale};
 
-/// Draws every panel, once for every combination of values on the axes after the first.
+/// Draws every chart, once for every combination of values on the axes after the first axis.
 ///
 /// The charts depend only on the estimates, so a figure can be drawn again from its `values.csv`.
 #[must_use]
@@ -64,7 +64,7 @@ pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
     panels
 }
 
-/// Positions and labels of the values on an axis, if at least one label is not a number.
+/// Returns positions and labels of the values on an axis, if at least one label is not a number.
 fn names(axis: &Axis) -> Vec<(f64, String)> {
     if axis.values.iter().all(|value| leading_number(&value.label).is_some()) {
         return Vec::new();

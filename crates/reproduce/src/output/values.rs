@@ -5,7 +5,7 @@ use bufferlab_report::Estimate;
 use bufferlab_report::format::{estimate, number};
 use std::fmt::Write;
 
-/// Largest number of rows that a table shows; further rows are counted.
+/// Largest number of rows that a table shows; the text gives the number of further rows.
 const ROWS: usize = 40;
 
 /// Formats a table per metric: one row per combination of axis values, one column per variant. The

@@ -1,4 +1,4 @@
-//! The ledger is up to date, and every test or record of a statement names a known statement.
+//! Tests that the ledger is up to date, and that its tests and records name known statements.
 //!
 //! `cargo xtask generate reproduce` writes the derived files. The comments of the tests
 //! give `claims/tests.csv`. The tables in `claims/` give `docs/evidence/reproduction.md`
@@ -29,7 +29,7 @@ fn ledger() -> Ledger {
     Ledger::load(&root().join("claims")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Compares a block of a page with the expected text.
+/// Compares a generated block of a page with the expected text.
 fn checked(page: &str, name: &str, block: &str) -> Result<(), String> {
     let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
     check_block(page, &begin, &end, &format!("\n{block}\n"))
@@ -48,8 +48,8 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The measured results of tests, by claim, from the tables in `claims/findings`. If a claim is in
-/// two tables, the last table by name counts.
+/// Returns the measured results of tests, by claim, from the tables in `claims/findings`. If two
+/// tables have a claim, the result in the last table by name counts.
 fn findings() -> BTreeMap<String, String> {
     let folder = fs::read_dir(root().join("claims/findings")).expect("the tables are there");
     let mut tables: Vec<_> = folder.map(|entry| entry.expect("readable").path()).collect();
@@ -70,7 +70,7 @@ fn findings() -> BTreeMap<String, String> {
 struct Evidence(BTreeMap<String, TestEvidence>);
 
 impl Evidence {
-    /// Adds a test of a statement. The worst verdict of the statement's tests counts.
+    /// Adds a test of a paper's statement. The worst verdict of the statement's tests counts.
     fn add(&mut self, id: &str, verdict: Verdict, measured: String, test: String) {
         let Some(known) = self.0.get_mut(id) else {
             self.0.insert(id.to_owned(), TestEvidence { id: id.to_owned(), verdict, measured, test });
@@ -95,7 +95,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
     }
     // The command `bufferlab reproduce` runs the tests in this folder, too.
     sources(&root.join("crates/theory/src/statements"), &mut files);
-    // Sort by the name of the crate, in any folder, because the evidence of a row is in this order.
+    // The files are sorted by crate name, because the evidence of a ledger row has this order.
     files.sort_by_key(|file| file.iter().skip(root.iter().count() + 1).collect::<PathBuf>());
     let (found, known) = (findings(), ledger());
     let known: BTreeSet<&str> = known.rows.iter().map(|row| row.claim.id.as_str()).collect();
@@ -216,7 +216,7 @@ fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_read
     }
 }
 
-/// Analytical figures take milliseconds to compute and have points.
+/// Analytical figures have points, whose computation takes milliseconds.
 #[test]
 fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
     let experiments = registry().experiments;
@@ -229,7 +229,8 @@ fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
     }
 }
 
-/// Scripts name values by text, so a wrong name shows only when the script runs.
+/// Expressions name metrics and variants by text, so a wrong name shows only when an expression
+/// runs.
 #[test]
 fn every_script_asks_for_runs_and_metrics_that_exist() {
     use bufferlab_reproduce::expression::{ValueError, Values, evaluate};
@@ -248,7 +249,7 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
                     axis.values.iter().any(|value| value.label == *label)
                         && chosen.is_none_or(|labels| labels.contains(label))
                 });
-            // The values must vary, because a rank correlation needs an order.
+            // The values of the source must vary, because a rank correlation needs an order.
             let sum: usize =
                 metric.bytes().chain(variant.bytes()).chain(places.concat().bytes()).map(usize::from).sum();
             if known {
@@ -280,7 +281,7 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
     }
 }
 
-/// Conceptual figures give a reason; an experiment shows every other figure.
+/// A conceptual figure gives a reason; an experiment shows every other figure.
 #[test]
 fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
     let (figures, experiments) = (paper_figures().expect("a table"), registry().experiments);
@@ -434,8 +435,8 @@ fn every_row_that_does_not_hold_has_a_reason_and_an_owner() {
     assert!(without.is_empty(), "claims/reasons.csv lacks {without:?}");
 }
 
-/// Every open reading names experiments and statements that exist. At least one point accepts
-/// the reading's key.
+/// Every open setting names experiments and statements that exist. At least one run accepts the
+/// setting's key.
 #[test]
 fn open_readings_name_what_exists() {
     let (open, registry) = (open_readings().unwrap_or_else(|why| panic!("{why}")), registry());
@@ -485,7 +486,7 @@ fn python_names_every_verdict() {
     }
 }
 
-/// First line of a page that this test writes.
+/// First line of each page that `cargo xtask generate reproduce` writes.
 const GENERATED: &str = "<!-- Generated by `cargo xtask generate reproduce` from claims/ and the errata. -->";
 
 #[test]
@@ -531,8 +532,8 @@ fn the_page_of_real_packets_shows_what_is_recorded() {
     assert_all(tables.chain([checked("docs/evidence/real-packets.md", "real", &page.text)]));
 }
 
-/// Every experiment with real packets loads at every point, like one with simulations, and judges
-/// statements of the papers.
+/// The scenario of every run with real packets can be loaded, as with simulations. Every experiment
+/// judges statements of the papers.
 #[test]
 fn the_experiments_with_real_packets_have_scenarios_and_statements() {
     let (registry, ledger) = (testbeds(), ledger());

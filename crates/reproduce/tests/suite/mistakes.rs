@@ -17,13 +17,13 @@ fn render(error: &LoadError) -> String {
     error.problems().iter().map(one).collect()
 }
 
-/// Splits a file of mistakes into the names and texts of its cases.
+/// Splits a file of mistaken experiments into the names and texts of its cases.
 fn cases(text: &str) -> Vec<(&str, &str)> {
     let cases = text.split("==== ").skip(1);
     cases.map(|case| case.split_once('\n').expect("a name stands alone on its line")).collect()
 }
 
-/// Checks that the reader rejects every case, with a place and a hint for every problem.
+/// Checks that the reader rejects every case, with a file position and a hint for every problem.
 fn check(file: &str) -> String {
     let text = fs::read_to_string(format!("tests/mistakes/{file}.cases")).expect("readable");
     let mut shown = String::new();

@@ -1,4 +1,4 @@
-//! Single statements of papers as targets of the command `reproduce`.
+//! Tests of single statements as targets of the command `reproduce`.
 
 use bufferlab_core::Profile;
 use bufferlab_reproduce::{
@@ -60,7 +60,7 @@ fn an_unknown_name_has_the_nearest_one() {
     assert_eq!(error, "there is no experiment, paper or statement \"xyzzy\"");
 }
 
-/// A record of a single statement is as valid as one of the whole figure.
+/// A record of a single statement is as valid as a record of the whole figure.
 #[test]
 fn the_runs_of_a_statement_give_the_fingerprint_of_its_figure() {
     let behaviours = Behaviours::recorded().unwrap_or_else(|error| panic!("{error}"));
@@ -115,7 +115,8 @@ fn recorded_values_are_those_of_todays_experiments() {
     assert!(found >= 30, "{found} experiments have recorded values");
 }
 
-/// The package of a version is always identical, and readers notice a changed byte.
+/// The data package of one bufferlab version is always identical, and readers notice a changed
+/// byte.
 #[test]
 fn the_data_package_is_complete_and_checked() {
     let folder = tempfile::tempdir().expect("a folder");

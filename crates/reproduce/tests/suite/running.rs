@@ -1,4 +1,4 @@
-//! Runs, verdicts and outputs of experiments, including failures.
+//! Tests of an experiment's runs, verdicts and outputs, including failures.
 
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
@@ -13,7 +13,7 @@ use std::num::NonZero;
 use std::path::Path;
 
 /// Three queries arrive at one port. Complete sharing loses no packet, because the queries fit in
-/// the buffer. A policy that limits every queue to a tenth loses many packets.
+/// the buffer. A policy that limits every queue to a tenth of the buffer loses many packets.
 const EXPERIMENT: &str = r#"
 title = "Incast on a star"
 figure = "a test"
@@ -230,7 +230,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     assert!(kept.contains("2026-01-02"), "{kept}");
     let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
     assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
-    // A second command runs no simulation: it shows and keeps known verdicts with their dates.
+    // A second command runs no simulation: it shows known verdicts and keeps their dates.
     let again = conclude(
         &registry,
         &[],
@@ -266,7 +266,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let rows = fs::read_to_string(&shared).expect("recorded");
     assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), [foreign.as_str()]);
     assert_eq!(fs::read_to_string(shared.with_file_name("costs.csv")).expect("recorded"), "");
-    // The command also remembers verdicts in the folder itself.
+    // The command also reads the verdicts that an earlier command left in the output folder.
     let in_folder = conclude(&registry, &[], &out, None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(in_folder.ledger.counts(None), found.ledger.counts(None));
     fs::write(&table, kept.replace(",STRONG,", ",STORNG,")).expect("writable");
@@ -306,7 +306,8 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let found = why((experiment, claim), &given, (ScaleName::Quick, Some(2)), (&out, &how), |_| Unwatched)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((found.base.judged.verdict, found.other.judged.verdict), (Verdict::Strong, Verdict::Null));
-    // A buffer of 20 MB loses no packet. The other changes have no effect, so no pair is tried.
+    // A buffer of 20 MB loses no packet. The other changed keys have no effect, so no pair is
+    // tried.
     assert_eq!(
         (found.trials.len(), &found.trials[0].changes[..], found.trials[0].share),
         (3, &[1][..], Some(1.0))
@@ -358,15 +359,15 @@ fn the_papers_number_stands_where_its_mark_says() {
     let results = reproduce(folder.path(), &out);
     let svg = outputs(&out, &results).into_iter().find(|(name, _)| name == "panel-1.svg").expect("written").1;
     let svg = String::from_utf8(svg).expect("text");
-    // Complete sharing loses no packet: 100 % less 50. The axis is from 0 to 100 %, so the mark is
-    // in the middle of the drawing.
+    // Complete sharing loses no packet, so the mark is at 50 %: 100 % less 50. The axis is from 0
+    // to 100 %, so the mark is in the middle of the drawing.
     let mark = svg.split("<title>right: the paper's 100").nth(1).expect("the mark is there");
     let at: Vec<f64> = mark
         .split_once("d=\"M")
         .and_then(|(_, rest)| rest.split_once('h'))
         .map(|(start, _)| start.split(' ').map(|number| number.parse().expect("a coordinate")).collect())
         .expect("a square");
-    // The mark is a square that extends 3 x 1.9 to either side.
+    // The square of the mark extends 3 x 1.9 to either side of its center.
     assert!((at[1] + 5.7 - (24.0 + 210.0) / 2.0).abs() < 0.11, "{at:?}");
     assert_eq!(
         svg.matches("where the paper&apos;s numbers would put stingy").count()
@@ -375,7 +376,8 @@ fn the_papers_number_stands_where_its_mark_says() {
     );
 }
 
-/// One overloaded, sampled queue: its course is cached and drawn, and its counters are correct.
+/// One overloaded, sampled queue: its chart over time is cached and drawn, and its counters are
+/// correct.
 #[test]
 fn courses_and_tallies_are_kept_with_the_numbers_of_a_run() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -424,7 +426,7 @@ since_ms = 2.5
     let lines = results.course(ports, 0, &[]);
     let names: Vec<_> = lines.iter().map(|line| line.name.as_str()).collect();
     assert_eq!(names, ["port 0", "port 1", "threshold of port 0", "threshold of port 1"]);
-    // In an empty switch, DT's threshold is alpha (1/2) of 200 KB.
+    // In an empty switch, DT's threshold is alpha (1/2) times 200 KB.
     assert_eq!(lines[2].points[0], (0.0, 100.0));
     assert_eq!(ports.drawn(&lines[2]).next(), Some((0.5, lines[2].points[3].1)));
     let arrived = results.samples("arrived", 0, &[]);
@@ -499,8 +501,8 @@ fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A figure drawn again from its table of values has equal bytes. The reader rejects a row of
-/// another experiment and names its place.
+/// A figure that is drawn again from its table of values has equal bytes. The reader rejects a row
+/// of another experiment and gives the row's line.
 #[test]
 fn a_figure_is_drawn_again_from_its_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -604,7 +606,7 @@ fn the_reading_of_an_artifact_is_set_behind_the_variants_and_never_on_an_axis() 
     assert!(error.contains("axis \"request\" varies it"), "{error}");
 }
 
-/// `policies` is short for `[[variant]]`s: the runs are equal to the last byte.
+/// The key `policies` is short for `[[variant]]` tables: the runs are equal to the last byte.
 #[test]
 fn policies_with_parameters_are_variants_that_start_afresh() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -57,6 +57,14 @@ fn by_port(pfc: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<PfcP
         let keys = PfcPortsKeys::read(&mut reader);
         let priorities = keys.priorities.as_ref().and_then(Option::as_deref);
         check_priorities(&reader, priorities, queues_per_port);
+        if keys.ports.as_ref().is_some_and(Vec::is_empty) {
+            let complaint = Complaint::new("no port is listed", "expected at least one port");
+            reader.error("ports", complaint.help("list ports of the switch, or remove the table"));
+        }
+        if !reader.has("priorities") && !reader.has("reaction") {
+            let complaint = Complaint::new("the table changes nothing", "without `priorities` and `reaction`");
+            reader.error("ports", complaint.help("add priorities = [3, 4], or reaction = \"1 us\""));
+        }
         all.push(keys.complete());
         resolved.push(reader.finish());
     }
@@ -83,14 +91,16 @@ impl PfcChoice {
     /// Returns the flow control for a switch with `ports` ports. The context records an error if
     /// the flow control does not fit the switch.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
-        let listed = self.spec.ports.iter().chain(self.spec.by_port.iter().flat_map(|entry| &entry.ports));
-        if let Some(beyond) = listed.into_iter().find(|&&port| usize::from(port) >= ports) {
+        let (all, own) = ("list ports of the switch, or leave `ports` out for all", "list ports of the switch");
+        let usual = self.spec.ports.iter().map(|port| ("ports", all, *port));
+        let by_port = self.spec.by_port.iter().flat_map(|entry| &entry.ports);
+        let mut listed = usual.chain(by_port.map(|port| ("by_port", own, *port)));
+        if let Some((key, help, beyond)) = listed.find(|(.., port)| usize::from(*port) >= ports) {
             let complaint = Complaint::new(
                 format!("there is no port {beyond}"),
                 format!("the switch has {ports} ports, numbered from 0"),
             );
-            let help = "list ports of the switch, or leave `ports` out for all";
-            context.error(&format!("{path}.pfc.ports"), self.origin, complaint.help(help));
+            context.error(&format!("{path}.pfc.{key}"), self.origin, complaint.help(help));
             return None;
         }
         let watchdog = match &self.watchdog {

@@ -268,6 +268,8 @@ fn ports_may_have_other_lossless_priorities_and_another_reaction() {
         ("[{ ports = [99], reaction = \"1 us\" }]", "there is no port 99"),
         ("[{ ports = [0], priorities = [9] }]", "there is no priority 9"),
         ("[{ priorities = [1] }]", "`ports`"),
+        ("[{ ports = [], priorities = [1] }]", "no port is listed"),
+        ("[{ ports = [0] }]", "the table changes nothing"),
     ] {
         let found = refused("lossless.toml", &[("switch.pfc.by_port", value)]);
         assert!(found.contains(why), "{value}: {found}");

@@ -128,7 +128,7 @@ fn with_and_without_priority(scheduler: &str) -> Rows {
 }
 
 /// Milliseconds until a flow in each of two queues has reached host 0, by sizes (bytes). Hosts send
-/// all packets at once, after an idle millisecond in which bursts become possible.
+/// all packets at time zero, when the buckets of all rate limits are full.
 fn completed(switch: &str, sizes: [u64; 2]) -> [f64; 2] {
     let sender = |priority: u8| {
         format!(
@@ -142,7 +142,7 @@ fn completed(switch: &str, sizes: [u64; 2]) -> [f64; 2] {
         &sender(0),
     )
     .transport(&sender(1));
-    let bulk = |host: u32| vec![flow(host, 0, sizes[host as usize - 1], Time::from_ms(1))];
+    let bulk = |host: u32| vec![flow(host, 0, sizes[host as usize - 1], Time::ZERO)];
     let lab = lab.times("2 ms", "100 ms");
     let rows = run(&lab.lists(vec![(0, "first", bulk(1)), (1, "second", bulk(2))]));
     [0, 1].map(|class| {

@@ -8,14 +8,14 @@ use bufferlab_units::{BitRate, Time};
 
 /// Maximum number of queues of a port in the core's switch.
 const QUEUES_MAX: u32 = 32;
-/// Smallest alpha of a policy. With the smallest alpha, one packet makes a queue congested.
+/// Smallest alpha of a policy: a queue with this alpha is congested after one packet.
 const LEAST_ALPHA: f64 = 1e-6;
-/// Number of packets that starts or ends a state of EDT and TDT almost at once.
-/// With fewer packets, the policies would react to the jitter of full queues.
+/// Number of packets that starts or ends a state of EDT and TDT almost immediately. With fewer
+/// packets, the policies would react to the jitter of full queues.
 const FEW: u64 = 16;
-/// A number of packets that is larger than in any run.
+/// A number of packets that exceeds the packets of any run.
 const MANY: u64 = 1 << 40;
-/// A time that is longer than any run.
+/// A simulated time that exceeds the duration of any run.
 const EVER: Time = Time::from_ms(100_000_000);
 
 /// A policy whose burst tolerance the calculator computes.
@@ -49,13 +49,13 @@ impl Scheme {
         matches!(self, Self::EnhancedDynamicThreshold | Self::TrafficAware)
     }
 
-    /// Whether the policy updates the factors of its thresholds at intervals.
+    /// Whether the policy updates the factors of its thresholds periodically.
     fn refreshes(self) -> bool {
         matches!(self, Self::ActiveBufferManagement | Self::Plasticine)
     }
 }
 
-/// Parameters of the switch and of the burst in the question to the calculator.
+/// Parameters of the switch and of the burst that the user gave to the calculator.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) buffer: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Stage {
     pub(crate) burst: Burst,
     /// Whether only the size of the buffer limits the burst.
     pub(crate) infinite: bool,
-    /// Bytes reserved for the burst, whatever the free space is.
+    /// Bytes that are reserved for the burst, independent of the free buffer.
     pub(crate) reserved: Option<f64>,
 }
 
@@ -103,15 +103,15 @@ impl Layout {
         }
     }
 
-    /// Arrival rate of the burst (port rates).
+    /// Returns the arrival rate of the burst at a queue (port rates).
     pub(crate) fn ratio(&self) -> f64 {
         self.rate.0 as f64 / self.port_rate.0 as f64
     }
 
-    /// Rate at which the burst's port sends packets of the burst (port rates).
+    /// Returns the rate at which the burst's port sends packets of the burst (port rates).
     pub(crate) fn gamma(&self, scheme: Scheme) -> f64 {
         match scheme {
-            // LossPass sends small flows first, so the burst drains at the full rate.
+            // LossPass sends small flows first, so the queue of the burst drains at the full rate.
             Scheme::LossPass => 1.0,
             _ => 1.0 / f64::from(1 + self.beside),
         }
@@ -128,8 +128,8 @@ impl Layout {
         }
     }
 
-    /// Time until a policy counts the burst's queues as congested: two packets, and the next
-    /// update.
+    /// Returns the time until a policy counts the burst's queues as congested: the time of two
+    /// packets plus the update interval.
     pub(crate) fn delay(&self, scheme: Scheme, packet: u32) -> Time {
         if scheme.refreshes() {
             self.rate.serialization(2 * u64::from(packet)) + self.interval(packet)
@@ -138,20 +138,21 @@ impl Layout {
         }
     }
 
-    /// Update interval: a packet time of the burst, or the shortest interval that a policy accepts.
+    /// Returns the update interval: a packet time of the burst, or the shortest interval that a
+    /// policy accepts.
     fn interval(&self, packet: u32) -> Time {
         self.rate.serialization(u64::from(packet)).max(Time::from_ns(1))
     }
 
-    /// Twice the time in which a burst grows by [`FEW`] packets.
-    /// With a window of this length, EDT detects the burst, but no growth while queues settle
-    /// slowly.
+    /// Returns twice the time in which a burst grows by [`FEW`] packets.
+    /// With a window of this length, EDT detects the burst. EDT detects no growth while queues
+    /// settle slowly.
     fn window(&self, packet: u32) -> Time {
         let growth = self.rate.0.saturating_sub(self.port_rate.0).max(1);
         BitRate(growth).serialization(2 * FEW * u64::from(packet))
     }
 
-    /// Drain rate of all queues whose factor the burst may change (port rates).
+    /// Returns the drain rate of all queues whose factor the burst may change (port rates).
     pub(crate) fn affected_drain(&self, scheme: Scheme) -> f64 {
         if !scheme.refreshes() {
             return 0.0;
@@ -160,10 +161,10 @@ impl Layout {
         counted + f64::from(self.burst_ports) * f64::from(self.beside.min(1))
     }
 
-    /// Refuses a layout that the core's switch does not support.
+    /// Rejects a layout that the core's switch does not support.
     ///
     /// # Errors
-    /// Returns the reason for a refusal as text.
+    /// If the layout is not supported; the error is the reason as text.
     pub(crate) fn check(&self, scheme: Scheme) -> Result<(), String> {
         let classes = u64::from(self.congested_queues.max(self.beside).max(self.priorities)) + 1;
         if classes > u64::from(QUEUES_MAX) {
@@ -186,8 +187,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Positions of the congested queues: `per_port` queues on each port from `first` on,
-    /// after the burst's queue.
+    /// Returns the positions of the congested queues. There are `per_port` queues after the burst's
+    /// queue on each port, from the port `first` on.
     fn places(&self, first: u32, ports: u32, per_port: u32, shift: u8) -> Vec<PortQueue> {
         (first..first + ports)
             .flat_map(|port| {
@@ -205,7 +206,7 @@ impl Layout {
         switch(self.buffer, vec![self.port_rate; ports as usize], queues as usize)
     }
 
-    /// The switch of `scheme` with its queues in the steady state.
+    /// Creates the switch with the policy `scheme`, whose queues are in the steady state.
     pub(crate) fn stage(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         match scheme {
             Scheme::Ideal => self.ideal(packet),
@@ -215,7 +216,8 @@ impl Layout {
         }
     }
 
-    /// Congested queues have the priorities 0 to p - 1. The burst has priority p, or priority 0.
+    /// Creates a switch under ABM. Congested queues have the priorities 0 to p - 1. The burst has
+    /// priority p, or priority 0.
     fn abm(&self, packet: u32) -> Result<Stage, String> {
         let config = self.config(self.congested + self.burst_ports, self.priorities + 1);
         let mut alphas = vec![self.alpha; self.priorities as usize];
@@ -228,7 +230,8 @@ impl Layout {
         Ok(Stage { bench: settled(bench, &full)?, burst, infinite: false, reserved: None })
     }
 
-    /// Queue 0 of a port is the burst's queue. The other queues are congested.
+    /// Creates a switch whose queue 0 of a port is the burst's queue. The other queues are
+    /// congested.
     fn by_queue(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         let queues = self.congested_queues.max(self.beside) + 1;
         let mut alphas = vec![self.alpha; queues as usize];
@@ -240,7 +243,8 @@ impl Layout {
                 "plasticine",
                 vec![
                     ("alpha", ratios(&alphas)),
-                    // The burst is in the group of the congested queues, or in a separate group.
+                    // The burst is in the priority group of the congested queues, or in a separate
+                    // group.
                     ("high_priorities", ParamValue::Count(u64::from(!self.same_priority))),
                     ("update_interval", ParamValue::Time(self.interval(packet))),
                     ("congestion", word("bytes")),
@@ -272,8 +276,8 @@ impl Layout {
         };
         let ports =
             if scheme == Scheme::TrafficAware { self.ports } else { self.congested + self.burst_ports };
-        // TDT's evacuation state belongs to a port, so each port gets one queue,
-        // as in the calculator.
+        // TDT's evacuation state belongs to a port, so each port gets one queue, as the calculator
+        // assumes.
         let per_port = if scheme == Scheme::TrafficAware { 1 } else { self.congested_queues };
         let mut bench = Bench::new(&self.config(ports, queues), name, &params, packet)?;
         if scheme == Scheme::EnhancedDynamicThreshold {
@@ -285,8 +289,8 @@ impl Layout {
         Ok(Stage { bench, burst: self.burst(Tags::NONE, 0), infinite: scheme.limits_ports(), reserved: None })
     }
 
-    /// A switch with a full port of large flows, of which small flows may use only
-    /// the fraction tau.
+    /// Creates a switch with a port full of large flows; small flows may use only the fraction tau
+    /// of the port's buffer.
     fn losspass(&self, packet: u32) -> Result<Stage, String> {
         let part = self.buffer / u64::from(self.ports);
         let room = part as f64 * self.tau;
@@ -301,8 +305,8 @@ impl Layout {
         Ok(Stage { bench, burst: self.burst(Tags::NONE, 0), infinite: true, reserved: Some(room) })
     }
 
-    /// A switch with an empty shared buffer.
-    /// The port sends the burst at its rate beside other queues.
+    /// Creates a switch with an empty shared buffer. The port sends the burst at the burst's rate
+    /// beside other queues.
     fn ideal(&self, packet: u32) -> Result<Stage, String> {
         let share = BitRate(self.port_rate.0 / u64::from(1 + self.beside));
         let config = switch(self.buffer, vec![share; (self.congested + self.burst_ports) as usize], 1);

@@ -1,4 +1,4 @@
-//! Replays of every calculator, with its examples and with random parameters.
+//! Tests with replays of every calculator, with its examples and with random parameters.
 
 use bufferlab_params::ParamValue;
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo};
@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 type Given = Vec<(String, ParamValue)>;
 
-/// Collects comparisons. Prints the worst agreement with `--nocapture`, and fails on disagreement.
+/// Collects comparisons of stated and measured values. Prints the worst agreement with
+/// `--nocapture`, and fails on disagreement.
 struct Tally {
     calculator: &'static str,
     runs: u32,
@@ -33,7 +34,8 @@ impl Tally {
         }
     }
 
-    /// Asserts that at least `checks` quantities were compared, and that all comparisons agreed.
+    /// Asserts that at least `checks` quantities were compared, and that all stated and measured
+    /// values agreed.
     #[track_caller]
     fn check(self, checks: usize) {
         let Self { calculator, runs, checks: found, worst, wrong, left_out } = self;
@@ -53,7 +55,7 @@ fn info(name: &str) -> &'static CalculatorInfo {
     CALCULATORS.find(name).expect("it is built in")
 }
 
-/// Replays `runs` random sets of parameters. Skips sets for which the theory has no answer.
+/// Replays `runs` random sets of parameters. Skips parameters for which the theory has no answer.
 fn agrees(name: &'static str, runs: u64, checks: usize, draw: impl Fn(&mut RandomStream) -> Given) {
     let mut tally = Tally::new(name);
     for number in 0..runs {
@@ -242,7 +244,7 @@ fn counters_of_tdt_agree() {
     });
 }
 
-/// The test detects an answer that is a tenth too large, for every calculator.
+/// For every calculator, the test detects an answer that is a tenth too large.
 #[test]
 fn a_wrong_answer_does_not_agree() {
     let given: [(&str, Given); 6] = [

@@ -6,7 +6,7 @@ use super::idle::{data_mask, priorities, priorities_are_unknown, used};
 use super::switches::key_at;
 use crate::model::SwitchSpec;
 use bufferlab_core::{
-    Admission, DropReason, Ecn, Header, MARKING_RULES, POLICIES, Packet, Policy, Profile, Scheduler, Switch,
+    Admission, DropReason, Ecn, Header, MARKING_RULES, POLICIES, Packet, Policy, Profile, Switch,
     SwitchConfig, Tags,
 };
 use bufferlab_units::{BitRate, Time};
@@ -104,7 +104,8 @@ fn longest_unmarked(
     let rule = &switch.ecn.as_ref()?.kind;
     let is_built_in = POLICIES.iter().any(|info| info.name == switch.policy)
         && MARKING_RULES.iter().any(|info| info.name == rule);
-    if !is_built_in || rates.len() < 2 || switch.classifier.is_some() {
+    // A limited rate lengthens the waits of packets, which a trial at full rate does not see.
+    if !is_built_in || rates.len() < 2 || switch.classifier.is_some() || switch.limits_rates() {
         return None;
     }
     let mut trial = Trial::new(check, switch, rates.clone(), priority)?;
@@ -143,7 +144,7 @@ impl Trial {
         let mut config = SwitchConfig {
             queues_per_port,
             max_packet: u64::from(size),
-            scheduler: Scheduler::new(&spec.scheduler, queues_per_port).ok()?,
+            scheduler: spec.scheduler_of(&(0..rates.len())).ok()?,
             profile: check.scenario.profile,
             seed: check.scenario.seed,
             hardware: spec.hardware.switch,
