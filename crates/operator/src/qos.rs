@@ -172,7 +172,12 @@ impl Marking {
 
 /// Joins entries with equal content into one entry with priorities and a list of ports. An entry
 /// without a list of ports is for all ports.
-pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direction: &str, key: &str) -> Vec<String> {
+pub(crate) fn gathered(
+    all_ports: usize,
+    entries: &[(usize, u8, String)],
+    direction: &str,
+    key: &str,
+) -> Vec<String> {
     let mut contents: Vec<&String> = Vec::new();
     for (_, _, content) in entries {
         if !contents.contains(&content) {

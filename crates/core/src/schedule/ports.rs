@@ -107,7 +107,10 @@ impl Scheduler {
     /// If the rate is zero, or a queue is [`MAX_QUEUES_PER_PORT`](super::MAX_QUEUES_PER_PORT) or above.
     #[must_use]
     pub fn with_limit(mut self, ports: &[u16], queues: &[u8], limit: RateLimit) -> Self {
-        assert!(queues.iter().all(|queue| usize::from(*queue) < super::MAX_QUEUES_PER_PORT), "a queue of a port");
+        assert!(
+            queues.iter().all(|queue| usize::from(*queue) < super::MAX_QUEUES_PER_PORT),
+            "a queue of a port"
+        );
         let mut rates = self.rates.take().unwrap_or_default();
         let each: Vec<u32> = queues.iter().map(|queue| 1 << queue).collect();
         let masks = if each.is_empty() { vec![u32::MAX] } else { each };
@@ -116,8 +119,12 @@ impl Scheduler {
                 rates.of_port.resize(port + 1, Vec::new());
             }
             for &queues in &masks {
-                let limited =
-                    Limited { queues, limit, burst_time: limit.rate.serialization(limit.burst), state: rates.states };
+                let limited = Limited {
+                    queues,
+                    limit,
+                    burst_time: limit.rate.serialization(limit.burst),
+                    state: rates.states,
+                };
                 rates.of_port[port].push(limited);
                 rates.states += 1;
             }

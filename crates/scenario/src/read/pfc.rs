@@ -62,7 +62,8 @@ fn by_port(pfc: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<PfcP
             reader.error("ports", complaint.help("list ports of the switch, or remove the table"));
         }
         if !reader.has("priorities") && !reader.has("reaction") {
-            let complaint = Complaint::new("the table changes nothing", "without `priorities` and `reaction`");
+            let complaint =
+                Complaint::new("the table changes nothing", "without `priorities` and `reaction`");
             reader.error("ports", complaint.help("add priorities = [3, 4], or reaction = \"1 us\""));
         }
         all.push(keys.complete());
@@ -91,7 +92,8 @@ impl PfcChoice {
     /// Returns the flow control for a switch with `ports` ports. The context records an error if
     /// the flow control does not fit the switch.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
-        let (all, own) = ("list ports of the switch, or leave `ports` out for all", "list ports of the switch");
+        let (all, own) =
+            ("list ports of the switch, or leave `ports` out for all", "list ports of the switch");
         let usual = self.spec.ports.iter().map(|port| ("ports", all, *port));
         let by_port = self.spec.by_port.iter().flat_map(|entry| &entry.ports);
         let mut listed = usual.chain(by_port.map(|port| ("by_port", own, *port)));

@@ -96,6 +96,22 @@ fn headroom_of(loaded: &Loaded, switch: usize) -> ParamValue {
 }
 
 #[test]
+fn automatic_headroom_covers_priorities_of_single_ports() {
+    let own = "[{ ports = [3], priorities = [0] }]";
+    let loaded =
+        shipped_with("lossless.toml", &[("switch.policy.headroom", "auto"), ("switch.pfc.by_port", own)]);
+    let of = |port, priority| {
+        loaded.scenario.paused_cable(0, port, priority).map(|cable| cable.headroom().bytes())
+    };
+    assert_eq!((of(3, 1), of(2, 0)), (None, None));
+    let ParamValue::List(ports) = headroom_of(&loaded, 0) else {
+        assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(of(3, 0).expect("lossless")));
+        return;
+    };
+    assert_eq!(ports[3], ParamValue::Bytes(of(3, 0).expect("lossless")), "{ports:?}");
+}
+
+#[test]
 fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_has_the_numbers() {
     let auto = [("switch.policy.headroom", "auto")];
     let loaded = shipped_with("lossless.toml", &auto);
