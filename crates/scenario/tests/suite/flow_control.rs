@@ -104,11 +104,9 @@ fn automatic_headroom_covers_priorities_of_single_ports() {
         loaded.scenario.paused_cable(0, port, priority).map(|cable| cable.headroom().bytes())
     };
     assert_eq!((of(3, 1), of(2, 0)), (None, None));
-    let ParamValue::List(ports) = headroom_of(&loaded, 0) else {
-        assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(of(3, 0).expect("lossless")));
-        return;
-    };
-    assert_eq!(ports[3], ParamValue::Bytes(of(3, 0).expect("lossless")), "{ports:?}");
+    let needed = of(3, 0).expect("priority 0 is lossless on port 3");
+    assert_eq!(of(0, 1), Some(needed), "all cables are equal");
+    assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(needed));
 }
 
 #[test]
