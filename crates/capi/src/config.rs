@@ -140,13 +140,19 @@ fn first_switch(scenario: &Scenario) -> Result<Core, Failure> {
             "hardware.slices: this interface has one memory per switch; build one switch per slice",
         ));
     }
+    if spec.limits_rates() {
+        return Err(Failure::refused(
+            "switch.egress: this interface has no timer for limited rates; leave out rate",
+        ));
+    }
     let queues_per_port = usize::from(spec.queues_per_port);
     let rates = scenario.topology.switch_port_rates(0);
     let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
     let mut config = SwitchConfig {
         queues_per_port,
         max_packet: largest.unwrap_or(1_500).saturating_sub(spec.uncharged_bytes.into()),
-        scheduler: Scheduler::new(&spec.scheduler, queues_per_port)
+        scheduler: spec
+            .scheduler_of(&(0..rates.len()))
             .map_err(|error| Failure::refused(format!("scheduler: {error}")))?,
         profile: scenario.profile,
         // The simulator seeds its first switch in this way.

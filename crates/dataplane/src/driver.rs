@@ -113,7 +113,12 @@ pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
     let spec = &scenario.switches[0];
     let queues_per_port = usize::from(spec.queues_per_port);
     let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
-    let scheduler = Scheduler::new(&spec.scheduler, queues_per_port);
+    if spec.limits_rates() {
+        let message = "a switch for real packets cannot limit rates: leave out rate".to_owned();
+        return Err(BuildError { param: "egress", message });
+    }
+    let rates = scenario.topology.switch_port_rates(0);
+    let scheduler = spec.scheduler_of(&(0..rates.len()));
     let mut config = SwitchConfig {
         queues_per_port,
         max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
@@ -123,7 +128,7 @@ pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
         // The simulator seeds its first switch in the same way.
         seed: mix(scenario.seed ^ mix(1)),
         hardware: spec.hardware.switch,
-        ..SwitchConfig::new(spec.buffer_bytes, scenario.topology.switch_port_rates(0))
+        ..SwitchConfig::new(spec.buffer_bytes, rates)
     };
     if let Some(classifier) = &spec.classifier {
         config.classifier = Some(classifier.classifier(queues_per_port)?);

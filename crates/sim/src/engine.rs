@@ -346,6 +346,11 @@ impl Simulation {
                 self.at_host(host, |hosts, uplink| hosts.handle_delayed_ack_timer(uplink, slot));
             }
             Timer::Policy(switch) => self.handle_policy_timer(switch)?,
+            Timer::Rate(link) => {
+                if let End::Switch(switch, port) = self.world.links()[link].from {
+                    self.serve(switch, port)?;
+                }
+            }
             Timer::LinkChange(cable) => self.handle_link_change(cable)?,
             Timer::Pause(timer) => self.handle_pause_timer(timer)?,
             Timer::Ask(thread) => self.demand.handle_ask(&mut self.world, thread),

@@ -197,7 +197,7 @@ impl Pfc {
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
-        spec.is_some_and(|spec| !spec.ports.is_empty() && spec.mask_at(port) >> target.priority & 1 == 0)
+        spec.is_some_and(|spec| spec.differs_by_port() && spec.mask_at(port) >> target.priority & 1 == 0)
     }
 
     /// Counts a packet of `priority` that arrived at `port` of `node` and that `node` lost.
@@ -297,8 +297,8 @@ impl Pfc {
 
     /// Frame mode and reaction time of the switch that demands pauses of `target`.
     fn frames_of(&self, world: &World, target: Target) -> Option<(PauseFrames, Time)> {
-        let End::Switch(switch, _) = world.links()[target.link].to else { return None };
-        self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction))
+        let End::Switch(switch, port) = world.links()[target.link].to else { return None };
+        self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction_at(port)))
     }
 
     /// Records that a frame with the demand on `target` begins to leave.

@@ -25,6 +25,7 @@ use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
 use record::{Listener, MemoryOffset, SwitchRecord};
+use std::collections::BTreeMap;
 
 /// Links of the ports of a switch.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +71,8 @@ pub(crate) struct SwitchNode {
     slice_of_port: Vec<u16>,
     /// Shadow policies of each slice, if the run explains events.
     panels: Vec<Panel>,
+    /// Time of the last timer that was set for a limited rate, by port.
+    rate_timers: BTreeMap<u16, Time>,
 }
 
 impl SwitchNode {
@@ -91,6 +94,7 @@ impl SwitchNode {
             more,
             slice_of_port,
             panels: Vec::new(),
+            rate_timers: BTreeMap::new(),
             is_watched: false,
             first_link: links.first,
             uncharged: links.uncharged,
@@ -495,6 +499,19 @@ impl SwitchNode {
     pub(crate) fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
         let (slice, _) = self.slice_with_listener(self.slice_of(port));
         slice.core.handle_pause(port - slice.first_port, priority, paused);
+    }
+
+    /// Time at which a limited rate lets `port` send again, if a timer for this time is not set yet.
+    /// The driver sets the timer.
+    pub(crate) fn note_rate_timer(&mut self, port: u16, now: Time) -> Option<Time> {
+        let slice = self.slices().nth(self.slice_of(port))?;
+        let at = slice.core.next_send(port - slice.first_port)?;
+        let set = self.rate_timers.entry(port).or_default();
+        if at <= now || *set == at {
+            return None;
+        }
+        *set = at;
+        Some(at)
     }
 
     /// Peak headroom occupancy of packets of `priority` from `port`.

@@ -3,7 +3,7 @@
 use crate::SimError;
 use crate::ids::{Id, LinkId, SwitchId, Table};
 use crate::switch::{PortLinks, Slice, SwitchNode};
-use bufferlab_core::{PortSpread, Scheduler, SwitchConfig};
+use bufferlab_core::{PortSpread, SwitchConfig};
 use bufferlab_scenario::Scenario;
 use bufferlab_units::mix;
 
@@ -26,13 +26,14 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
     let spread = PortSpread::new(ports, usize::from(spec.hardware.slices));
     let mut slices = Vec::with_capacity(usize::from(spec.hardware.slices));
     for (number, range) in spread.ranges().enumerate() {
-        let (first_port, rates) = (range.start, &port_rates[range]);
+        let (first_port, rates) = (range.start, &port_rates[range.clone()]);
         let mut config = SwitchConfig {
             capacity: spec.buffer_bytes / u64::from(spec.hardware.slices),
             port_rates: rates.to_vec(),
             queues_per_port,
             max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
-            scheduler: Scheduler::new(&spec.scheduler, queues_per_port)
+            scheduler: spec
+                .scheduler_of(&range)
                 .map_err(|source| SimError::Scheduler { switch: name(), source })?,
             classifier: None,
             marker: None,

@@ -8,6 +8,7 @@ use crate::ids::{CableId, Id, LinkId, PacketId, SwitchId};
 use crate::pfc::PauseView;
 use crate::world::link::End;
 use crate::world::routing::Routes;
+use crate::world::timers::Timer;
 
 impl Simulation {
     /// Handles a packet whose last bit has reached `port` of a switch.
@@ -85,13 +86,26 @@ impl Simulation {
     #[inline(never)] // Keeps one copy of the core's departure code.
     pub(super) fn send_from_switch(&mut self, switch: SwitchId, port: u16) -> Result<(), SimError> {
         let node = &mut self.switches[switch];
-        let Some(sent) = node.send(&mut self.world.ports(node.first_link), port) else { return Ok(()) };
+        let Some(sent) = node.send(&mut self.world.ports(node.first_link), port) else {
+            self.wait_for_rate(switch, port);
+            return Ok(());
+        };
         if self.records.measures_delays() {
             let class = self.hosts.flow(self.world.packets()[sent.packet].flow()).spec.class;
             self.records.note_delay(node, sent, class);
         }
         // A pause frame follows the packet if the frame uses the packet's link.
         if !node.record.effects.is_empty() || self.verify { self.settle(switch) } else { Ok(()) }
+    }
+
+    /// Sets a timer for `port` of a switch if only a limited rate keeps its packets.
+    #[cold]
+    fn wait_for_rate(&mut self, switch: SwitchId, port: u16) {
+        let node = &mut self.switches[switch];
+        if let Some(at) = node.note_rate_timer(port, self.world.now()) {
+            let link = node.first_link.at_port(port);
+            self.world.timers().push(at, Timer::Rate(link));
+        }
     }
 
     /// Starts a transmission on `port` of a switch if its link is idle and a packet waits.

@@ -49,7 +49,7 @@ pub(super) fn storms(
             zero_from: fault.zero_from.unwrap_or(Time::MAX),
             interval: fault.interval,
             pause: super::pause_duration(Some(fault.quanta), &links[downlink]).unwrap_or_default(),
-            reaction: spec.reaction,
+            reaction: spec.reaction_at(port),
         });
         timers.push(fault.from, Timer::Pause(PauseTimer::Storm(storm)));
     }

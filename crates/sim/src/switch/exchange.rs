@@ -18,6 +18,7 @@ impl SwitchNode {
             panels: panels.collect::<Result<_, _>>()?,
             record: self.record.clone(),
             slice_of_port: self.slice_of_port.clone(),
+            rate_timers: self.rate_timers.clone(),
             ..*self
         })
     }

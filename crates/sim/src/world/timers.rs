@@ -16,6 +16,8 @@ pub(crate) enum Timer {
     Pause(PauseTimer),
     /// A timer of a switch's policy.
     Policy(SwitchId),
+    /// A limited rate allows the switch that sends over the link to send again.
+    Rate(LinkId),
     /// A sender's timer expires: retransmission, or the next segment of a paced flow.
     Sender(FlowSlot),
     /// A receiver sends its delayed ACK.

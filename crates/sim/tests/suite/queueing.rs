@@ -127,6 +127,56 @@ fn with_and_without_priority(scheduler: &str) -> Rows {
         .lists(vec![(0, "urgent", (0..500).map(urgent).collect()), (1, "bulk", (0..4).map(bulk).collect())]))
 }
 
+/// Milliseconds until a flow in each of two queues has reached host 0, by sizes (bytes). Hosts send
+/// all packets at once.
+fn completed(switch: &str, sizes: [u64; 2]) -> [f64; 2] {
+    let sender = |priority: u8| {
+        format!(
+            "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = \"whole\"\n\
+             data_priority = {priority}\nmin_rto = \"1 s\"\ninitial_rto = \"1 s\""
+        )
+    };
+    let lab = Lab::new(
+        &star(3, "10 Gb/s", "1 us"),
+        &format!("buffer = \"100 MB\"\nqueues_per_port = 2\npolicy = \"cs\"\n{switch}"),
+        &sender(0),
+    )
+    .transport(&sender(1));
+    let bulk = |host: u32| vec![flow(host, 0, sizes[host as usize - 1], Time::ZERO)];
+    let lab = lab.times("100 us", "100 ms");
+    let rows = run(&lab.lists(vec![(0, "first", bulk(1)), (1, "second", bulk(2))]));
+    [0, 1].map(|class| {
+        let flow = rows.flows.iter().find(|flow| flow.class == class).expect("a flow of the class");
+        flow.fct_ns.expect("it arrives") as f64 * 1e-6
+    })
+}
+
+#[test]
+fn limited_rates_and_schedulers_of_single_ports_are_exact() {
+    // A frame has 1454 B for 1400 B of payload. A packet needs about 5 us through an idle network.
+    let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 5e-3;
+    let at_gbps = |payload: f64, rate: f64| payload * 1_454.0 / 1_400.0 * 8e-6 / rate;
+    let (mega, three_to_one) = ([1_000_000; 2], [3_000_000, 1_000_000]);
+    let scheduler = "scheduler = [{ queues = [0, 1], discipline = \"deficit_round_robin\", quanta = [\"4500 B\", \"1500 B\"] }]";
+    let alike = completed(scheduler, three_to_one);
+    assert!(alike.iter().all(|time| near(*time, at_gbps(4e6, 10.0))), "{alike:?}");
+    let of_queue = completed("egress = [{ ports = [0], queues = [1], rate = \"1 Gb/s\" }]", mega);
+    assert!(near(of_queue[1], at_gbps(1e6, 1.0)), "{of_queue:?}");
+    let limited = format!("egress = [{{ rate = \"2 Gb/s\", burst = \"100 KB\" }}]\n{scheduler}");
+    let of_port = completed(&limited, three_to_one);
+    let expected = at_gbps(4e6 - 1e5 * 1_400.0 / 1_454.0, 2.0);
+    assert!(of_port.iter().all(|time| near(*time, expected)), "{of_port:?}, {expected}");
+    let strict = "egress = [{ ports = [0], scheduler = \"strict_priority\" }]\nscheduler = \"fifo\"";
+    let in_turn = completed(strict, mega);
+    assert!(near(in_turn[0], at_gbps(1e6, 10.0)) && near(in_turn[1], at_gbps(2e6, 10.0)), "{in_turn:?}");
+    let others = "egress = [{ ports = [1, 2], scheduler = \"strict_priority\" }]";
+    let elsewhere = completed(&format!("{others}\n{scheduler}"), three_to_one);
+    assert!(elsewhere.iter().all(|time| near(*time, at_gbps(4e6, 10.0))), "{elsewhere:?}");
+    let each = "egress = [{ scheduler = \"strict_priority\" }, { queues = [0, 1], rate = \"3 Gb/s\" }]";
+    let both = completed(each, mega);
+    assert!(both.iter().all(|time| near(*time, at_gbps(1e6, 3.0))), "{both:?}");
+}
+
 #[test]
 fn strict_priority_lets_an_urgent_packet_wait_for_one_packet_at_most() {
     let frame = BitRate::gbps(10).serialization(FRAME).0;
