@@ -34,7 +34,12 @@ fn admitted(context: &Context<'_>) -> Option<Admitted> {
     let memory = context.memory.as_ref()?;
     let nominal = if memory.net { size + xoff } else { size };
     let reserves = memory.reserves.queues * memory.chip.cell * slices(context);
-    let sure = if memory.net { nominal } else { nominal.saturating_sub(reserves) };
+    let sure = match (memory.net, context.config.has_table("BUFFER_QUEUE")) {
+        (true, _) => nominal,
+        (false, true) => nominal.saturating_sub(reserves),
+        // The file with the queues, and so with their reserves, is not given.
+        (false, false) => 0,
+    };
     Some(Admitted { nominal, sure })
 }
 
