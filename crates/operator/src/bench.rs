@@ -242,7 +242,7 @@ fn profiles(model: &Model) -> Vec<BufferProfile> {
                 ..BufferProfile::default()
             });
         }
-        for (priority, queue) in model.lossy_queues(port) {
+        for (priority, queue) in Model::lossy_queues(port) {
             profiles.push(BufferProfile {
                 direction: Direction::Egress,
                 ports: vec![number],

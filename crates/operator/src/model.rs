@@ -11,6 +11,7 @@ use bufferlab_sonic::config::{Config, Profile, Threshold};
 use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use bufferlab_sonic::silicon::{Chip, Memory, Prediction, Rule, predict};
 use bufferlab_sonic::{PortName, silicon};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of priorities of a port.
@@ -95,7 +96,7 @@ pub struct Model {
     pub port_alpha: Option<f64>,
     /// Ports of the switch in the order of their numbers.
     pub ports: Vec<PortModel>,
-    /// Lossless priorities of the switch.
+    /// Priorities that are lossless on some port.
     pub lossless: BTreeSet<u8>,
     /// Simplifications of the model, in sentences.
     pub notes: Vec<String>,
@@ -116,7 +117,7 @@ impl Model {
         let named: Vec<_> = config.named_ports().into_iter().filter(|port| config.in_use(port)).collect();
         let port_alpha = port_alpha(config, chip, &named, &mut notes);
         let of = Build { config, chip, shared: shared / slices, cell, one_port_alpha: port_alpha.is_some() };
-        let mut ports: Vec<PortModel> = named.iter().map(|port| of.port(port)).collect();
+        let ports: Vec<PortModel> = named.iter().map(|port| of.port(port)).collect();
         if ports.len() < 2 {
             return Err(OperatorError::new(
                 "the configuration has fewer than two ports with groups or queues",
@@ -129,7 +130,6 @@ impl Model {
         let short = short.into_iter().filter(|answer| !answer.contains("every size"));
         notes.extend(short.map(|answer| format!("{answer}.")));
         let lossless: BTreeSet<u8> = ports.iter().flat_map(|port| port.groups.keys().copied()).collect();
-        complete(&mut ports, &lossless, &mut notes);
         Ok(Self {
             chip,
             cell,
@@ -180,17 +180,14 @@ impl Model {
     /// Memory of all reserves (bytes): of lossless groups, and of lossy queues in every slice.
     #[must_use]
     pub fn reserves(&self) -> u64 {
-        let queues = self.ports.iter().flat_map(|port| self.lossy_queues(port));
+        let queues = self.ports.iter().flat_map(Self::lossy_queues);
         let minimums: u64 = queues.map(|(_, queue)| queue.minimum).sum();
         self.of_all_slices(|group| group.reserve) + minimums * self.slices
     }
 
     /// Returns the queues of a port for packets that are never paused.
-    pub(crate) fn lossy_queues<'a>(
-        &'a self,
-        port: &'a PortModel,
-    ) -> impl Iterator<Item = (u8, QueueModel)> + 'a {
-        let lossy = port.lossy.iter().filter(|(priority, _)| !self.lossless.contains(priority));
+    pub(crate) fn lossy_queues(port: &PortModel) -> impl Iterator<Item = (u8, QueueModel)> + '_ {
+        let lossy = port.lossy.iter().filter(|(priority, _)| !port.groups.contains_key(priority));
         lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
@@ -213,12 +210,17 @@ impl Model {
         self.shared + self.headroom() + self.reserves()
     }
 
-    /// Numbers of the lossless ports, unless all ports are lossless.
+    /// Lossless priorities that ports have, each set with the numbers of its ports. The most frequent
+    /// set is first; the set without priorities is last.
     #[must_use]
-    pub fn some_ports(&self) -> Option<Vec<usize>> {
-        let lossless: Vec<usize> =
-            (0..self.ports.len()).filter(|&port| !self.ports[port].groups.is_empty()).collect();
-        (lossless.len() < self.ports.len()).then_some(lossless)
+    pub fn lossless_sets(&self) -> Vec<(BTreeSet<u8>, Vec<usize>)> {
+        let mut sets: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();
+        for (number, port) in self.ports.iter().enumerate() {
+            sets.entry(port.groups.keys().copied().collect()).or_default().push(number);
+        }
+        let mut sets: Vec<_> = sets.into_iter().collect();
+        sets.sort_by_key(|(set, ports)| (set.is_empty(), Reverse(ports.len())));
+        sets
     }
 }
 
@@ -258,28 +260,6 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<
             );
             None
         }
-    }
-}
-
-/// Completes the lossless priorities of a port with only some of them, because the simulated switch
-/// has one set of lossless priorities.
-fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<String>) {
-    let mut completed = Vec::new();
-    for port in ports {
-        let Some(own) = port.groups.values().next().cloned() else { continue };
-        for priority in lossless {
-            if !port.groups.contains_key(priority) {
-                port.groups.insert(*priority, own.clone());
-                completed.push(format!("{} priority {priority}", port.name));
-            }
-        }
-    }
-    if let [first, ..] = completed.as_slice() {
-        notes.push(format!(
-            "Lossless priorities are the same on all ports that have any: {} taken as lossless ({first}{}).",
-            completed.len(),
-            if completed.len() > 1 { ", ..." } else { "" }
-        ));
     }
 }
 

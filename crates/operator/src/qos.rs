@@ -205,13 +205,6 @@ pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direct
 pub(crate) fn not_simulated(config: &Config, model: &Model) -> Vec<String> {
     let mut notes = Marking::from_config(config, model).notes().to_vec();
     notes.extend(Schedule::from_config(config, model).notes);
-    let speeds: BTreeSet<u64> =
-        model.ports.iter().filter(|port| !port.groups.is_empty()).map(|port| port.speed_mbps).collect();
-    if speeds.len() > 1 {
-        notes.push(
-            "Ports have several speeds; all neighbours obey a pause after the time of the most frequent speed.".to_owned(),
-        );
-    }
     if config.watchdogs.values().any(|watchdog| watchdog.detection_ms.is_some()) {
         notes.push("Not simulated: watchdogs (hundreds of milliseconds).".to_owned());
     }

@@ -92,8 +92,13 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
         model.headroom(),
         model.reserves()
     );
-    if let Some(groups) = Schedule::from_config(config, model).groups {
+    let Schedule { groups, egress, .. } = Schedule::from_config(config, model);
+    if let Some(groups) = groups {
         let _ = writeln!(text, "scheduler = [{groups}]");
+    }
+    if !egress.is_empty() {
+        let lines: String = egress.iter().map(|one| format!("  {one},\n")).collect();
+        let _ = writeln!(text, "egress = [\n{lines}]");
     }
     let _ = writeln!(text, "hardware = {}", hardware(model));
     let _ = writeln!(text, "\n[switch.policy]\nname = \"sonic-dt\"");
@@ -103,16 +108,44 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
     }
     text.push('\n');
     if !model.lossless.is_empty() {
-        let priorities: Vec<_> = model.lossless.iter().collect();
-        let _ = writeln!(text, "[switch.pfc]\npriorities = {priorities:?}");
-        if let Some(ports) = model.some_ports() {
-            let _ = writeln!(text, "ports = {ports:?}");
-        }
+        let _ = writeln!(text, "[switch.pfc]");
         let is_usual = reaction_ps == reaction(model);
+        for (key, value) in pfc_keys(model, is_usual) {
+            let _ = writeln!(text, "{key} = {value}");
+        }
         let why = if is_usual { "the response that IEEE 802.1Qbb allows" } else { "of the neighbours" };
         let _ = writeln!(text, "reaction = \"{reaction_ps} ps\"            # {why}\n");
     }
     text.push_str(&marking.toml());
+}
+
+/// Returns the keys of `[switch.pfc]` about lossless priorities. `by_speed`: neighbours react in the
+/// time that IEEE 802.1Qbb allows for their speed.
+fn pfc_keys(model: &Model, by_speed: bool) -> Vec<(&'static str, String)> {
+    let sets = model.lossless_sets();
+    let (usual, on) = &sets[0];
+    let mut keys = vec![("priorities", format!("{:?}", usual.iter().collect::<Vec<_>>()))];
+    if sets.len() > 1 {
+        keys.push(("ports", format!("{on:?}")));
+    }
+    let mut others = Vec::new();
+    for (set, ports) in sets.iter().skip(1).filter(|(set, _)| !set.is_empty()) {
+        let set: Vec<_> = set.iter().collect();
+        others.push(format!("{{ ports = {ports:?}, priorities = {set:?} }}"));
+    }
+    if by_speed {
+        let mut by_reaction: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (number, port) in model.ports.iter().enumerate().filter(|(_, port)| !port.groups.is_empty()) {
+            by_reaction.entry(response(port.speed_mbps)).or_default().push(number);
+        }
+        by_reaction.remove(&reaction(model));
+        let entry = |(time, ports)| format!("{{ ports = {ports:?}, reaction = \"{time} ps\" }}");
+        others.extend(by_reaction.into_iter().map(entry));
+    }
+    if !others.is_empty() {
+        keys.push(("by_port", format!("[{}]", others.join(", "))));
+    }
+    keys
 }
 
 /// Returns the value of `[switch.hardware]`: the family of the chip, or the assumptions
@@ -139,24 +172,21 @@ fn hardware(model: &Model) -> String {
 /// Returns the keys beside the policy that another configuration of the same switch changes.
 pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
     let mut changes = vec![("switch.buffer", bytes(model.buffer()))];
-    let priorities: Vec<_> = model.lossless.iter().collect();
     changes.push((
         "switch.pfc",
-        match (priorities.as_slice(), model.some_ports()) {
-            ([], _) => "{ enabled = false, priorities = [0] }".to_owned(),
-            (all, None) => format!("{{ priorities = {all:?}, reaction = \"{} ps\" }}", reaction(model)),
-            (all, Some(ports)) => {
-                format!(
-                    "{{ priorities = {all:?}, ports = {ports:?}, reaction = \"{} ps\" }}",
-                    reaction(model)
-                )
-            }
+        if model.lossless.is_empty() {
+            "{ enabled = false, priorities = [0] }".to_owned()
+        } else {
+            let keys = pfc_keys(model, true).into_iter().map(|(key, value)| format!("{key} = {value}, "));
+            format!("{{ {}reaction = \"{} ps\" }}", keys.collect::<String>(), reaction(model))
         },
     ));
     changes.push(("switch.ecn", Marking::from_config(config, model).inline()));
-    if let Some(groups) = Schedule::from_config(config, model).groups {
+    let Schedule { groups, egress, .. } = Schedule::from_config(config, model);
+    if let Some(groups) = groups {
         changes.push(("switch.scheduler", format!("[{groups}]")));
     }
+    changes.push(("switch.egress", format!("[{}]", egress.join(", "))));
     changes
 }
 
@@ -167,6 +197,11 @@ fn reaction(model: &Model) -> u64 {
         *speeds.entry(port.speed_mbps).or_default() += 1;
     }
     let Some((speed, _)) = speeds.into_iter().max_by_key(|(_, number)| *number) else { return 0 };
+    response(speed)
+}
+
+/// Time that IEEE 802.1Qbb allows a neighbour at a speed (Mb/s) until it obeys a pause (ps).
+fn response(speed: u64) -> u64 {
     let quanta = tabulated_quanta(speed as f64).unwrap_or(QUANTA);
     (quanta * QUANTUM_BITS / (speed as f64 * 1e6) * 1e12).round() as u64
 }
@@ -277,7 +312,7 @@ fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> L
     let knows_thresholds = policy == "sonic-dt";
     let (mut lossy, mut lossless) = (Vec::new(), Vec::new());
     for (number, port) in model.ports.iter().enumerate() {
-        for (priority, queue) in model.lossy_queues(port) {
+        for (priority, queue) in Model::lossy_queues(port) {
             let mut parts = Vec::new();
             if knows_thresholds {
                 parts.push(threshold(limit(false, queue.limit)));

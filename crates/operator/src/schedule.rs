@@ -1,16 +1,19 @@
-//! Schedulers of a configuration, as the simulated switch has them. Rates and differences between
-//! ports are not simulated; notes name them with their effects.
+//! Schedulers of a configuration, as the simulated switch has them: the order of queues by port, and
+//! peak rates of queues and ports. Notes name what is not simulated, with its effect.
 
 use crate::model::{Model, PRIORITIES, PortModel};
+use crate::qos::gathered;
 use crate::traffic::{RDMA_FRAME, TCP_FRAME};
 use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Scheduler of the simulated switch, equal on all ports.
+/// Scheduler of the simulated switch.
 pub(crate) struct Schedule {
-    /// Groups of the scheduler as TOML; absent without any scheduler.
+    /// Groups of the most frequent scheduler as TOML; absent without any scheduler.
     pub(crate) groups: Option<String>,
+    /// Ports with another scheduler, and limits of rates: entries of `switch.egress` as TOML.
+    pub(crate) egress: Vec<String>,
     /// Parts of the configuration that are not simulated, in sentences.
     pub(crate) notes: Vec<String>,
 }
@@ -37,45 +40,78 @@ fn service(scheduler: Option<&Scheduler>) -> Service {
 }
 
 impl Schedule {
-    /// Returns the scheduler that most ports have.
+    /// Returns the schedulers of all ports.
     pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
         let own = |port: &str, queue: u8| {
             let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
             config.schedulers.get(&setting.scheduler.as_ref()?.value)
         };
-        let mut kinds: BTreeMap<Vec<Service>, Vec<&PortModel>> = BTreeMap::new();
-        for port in &model.ports {
+        let mut kinds: BTreeMap<Vec<Service>, Vec<usize>> = BTreeMap::new();
+        for (number, port) in model.ports.iter().enumerate() {
             let queues = 0..PRIORITIES as u8;
             let services: Vec<_> = queues.clone().map(|queue| service(own(&port.name, queue))).collect();
             if queues.clone().any(|queue| own(&port.name, queue).is_some()) {
-                kinds.entry(services).or_default().push(port);
+                kinds.entry(services).or_default().push(number);
             }
         }
         let mut notes = Vec::new();
         let all: usize = kinds.values().map(Vec::len).sum();
-        let usual = kinds.iter().max_by_key(|(_, ports)| ports.len());
-        let Some(usual) = usual.map(|(services, _)| services.clone()) else {
-            note_port_rates(config, model, &mut notes);
-            return Self { groups: None, notes };
-        };
-        for (services, ports) in kinds.iter().filter(|(services, _)| **services != usual) {
-            notes.push(format!(
-                "Not simulated: the scheduler of {}; the scheduler of most ports replaces it. {}.",
-                some_of(ports),
-                differences(&usual, services)
-            ));
+        let usual = kinds.iter().max_by_key(|(_, ports)| ports.len()).map(|(services, _)| services.clone());
+        let mut egress = Vec::new();
+        for (services, ports) in kinds.iter().filter(|(services, _)| Some(*services) != usual.as_ref()) {
+            let groups = groups(services, &mut notes);
+            egress.push(format!("{{ ports = {ports:?}, scheduler = [{groups}] }}"));
         }
-        if all < model.ports.len() {
+        if usual.is_some() && all < model.ports.len() {
             notes.push(format!(
                 "{} ports have no scheduler; in the simulation they have the scheduler of most ports.",
                 model.ports.len() - all
             ));
         }
+        egress.extend(rates_of_queues(config, model));
+        egress.extend(rates_of_ports(config, model));
         note_values(config, model, &mut notes);
         note_port_rates(config, model, &mut notes);
-        let groups = groups(&usual, &mut notes);
-        Self { groups: Some(groups), notes }
+        let groups = usual.map(|services| groups(&services, &mut notes));
+        let mut seen = BTreeSet::new();
+        notes.retain(|note| seen.insert(note.clone()));
+        Self { groups, egress, notes }
     }
+}
+
+/// Keys of a limited rate as TOML, if the scheduler has a peak rate in bytes.
+fn limit(scheduler: &Scheduler) -> Option<String> {
+    let most = scheduler.most.filter(|_| !scheduler.counts_packets)?;
+    let burst = scheduler.burst.map_or_else(String::new, |burst| format!(", burst = \"{burst} B\""));
+    Some(format!("rate = \"{} b/s\"{burst}", most.saturating_mul(8)))
+}
+
+/// Returns the entries of `switch.egress` for peak rates of queues.
+fn rates_of_queues(config: &Config, model: &Model) -> Vec<String> {
+    let mut entries = Vec::new();
+    for (number, port) in model.ports.iter().enumerate() {
+        for queue in 0..PRIORITIES as u8 {
+            let setting = config.queue_settings.get(&(PortName::new(&port.name), queue));
+            let name = setting.and_then(|setting| setting.scheduler.as_ref());
+            let scheduler = name.and_then(|name| config.schedulers.get(&name.value));
+            entries.extend(scheduler.and_then(limit).map(|limit| (number, queue, limit)));
+        }
+    }
+    let entries = gathered(model.ports.len(), &entries, "");
+    entries.into_iter().map(|entry| entry.replace("priorities = ", "queues = ")).collect()
+}
+
+/// Returns the entries of `switch.egress` for peak rates of whole ports.
+fn rates_of_ports(config: &Config, model: &Model) -> Vec<String> {
+    let mut limits: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, port) in model.ports.iter().enumerate() {
+        let qos = config.port_qos.get(&PortName::new(&port.name));
+        let name = qos.and_then(|qos| qos.scheduler.as_ref());
+        if let Some(limit) = name.and_then(|name| config.schedulers.get(&name.value)).and_then(limit) {
+            limits.entry(limit).or_default().push(number);
+        }
+    }
+    limits.into_iter().map(|(limit, ports)| format!("{{ ports = {ports:?}, {limit} }}")).collect()
 }
 
 /// Names one port, or the first one and the number of ports.
@@ -84,34 +120,6 @@ fn some_of(ports: &[&PortModel]) -> String {
         [] => "no port".to_owned(),
         [one] => one.name.clone(),
         [first, ..] => format!("{} ports ({}, ...)", ports.len(), first.name),
-    }
-}
-
-/// Share of a busy port that a queue gets while all queues wait and no strict one sends (percent).
-fn share(services: &[Service], queue: usize) -> String {
-    let weight = |service: &Service| match service {
-        Service::Strict => 0,
-        Service::Packets(weight) | Service::Bytes(weight) => *weight,
-    };
-    match services[queue] {
-        Service::Strict => "strict priority".to_owned(),
-        own => {
-            let all: u32 = services.iter().map(weight).sum();
-            format!("{:.0} %", f64::from(weight(&own)) * 100.0 / f64::from(all.max(1)))
-        }
-    }
-}
-
-/// Describes the effect of simulating one schedule instead of another.
-fn differences(simulated: &[Service], configured: &[Service]) -> String {
-    let parts = (0..configured.len()).filter_map(|queue| {
-        let (has, gets) = (share(configured, queue), share(simulated, queue));
-        (has != gets).then(|| format!("queue {queue} {gets} instead of {has}"))
-    });
-    let parts: Vec<_> = parts.collect();
-    match parts.is_empty() {
-        true => "Shares of busy queues are equal; rounds count packets instead of bytes, or bytes instead of packets".to_owned(),
-        false => format!("Share of a port with all queues busy, simulated: {}", parts.join(", ")),
     }
 }
 
@@ -148,7 +156,7 @@ fn note_values(config: &Config, model: &Model, notes: &mut Vec<String>) {
             ));
         }
         let place = format!("queues {queues:?} of {}", some_of(&ports));
-        if let Some(most) = scheduler.most {
+        if let Some(most) = scheduler.most.filter(|_| scheduler.counts_packets) {
             notes.push(format!(
                 "Not simulated: the peak rate of {name} (pir, {}) on {place}. The simulated queues may use the \
                  whole port, so they hold fewer bytes, lose fewer packets and leave less to other queues than on \
@@ -179,6 +187,9 @@ fn note_port_rates(config: &Config, model: &Model, notes: &mut Vec<String>) {
         }
     }
     for (name, ports) in shaped {
+        if config.schedulers.get(name).and_then(limit).is_some() {
+            continue;
+        }
         let rate = config.schedulers.get(name).and_then(|scheduler| Some((scheduler, scheduler.most?)));
         let rate = rate.map_or("no rate".to_owned(), |(scheduler, most)| of_port(scheduler, most, ports[0]));
         notes.push(format!(

@@ -222,7 +222,7 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
         ("policy Reverie", "reverie", "Reverie: one pool, filtered queue lengths, alpha = 1"),
     ] {
         // Reverie does not support ports without its lossless priorities.
-        if policy == "reverie" && model.some_ports().is_some() && !model.lossless.is_empty() {
+        if policy == "reverie" && model.lossless_sets().len() > 1 {
             continue;
         }
         let mut parameters = policy_parameters(model, policy, &|_, limit| limit);

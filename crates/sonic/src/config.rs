@@ -230,6 +230,8 @@ pub struct Scheduler {
     /// Rate that the scheduler does not exceed (`pir`), per second in bytes, or in packets if
     /// `counts_packets`.
     pub most: Option<u64>,
+    /// Burst above the rate `most` (`pbs`), in bytes, or in packets if `counts_packets`.
+    pub burst: Option<u64>,
     /// Whether the rates are packets per second (`meter_type` `packets`).
     pub counts_packets: bool,
 }

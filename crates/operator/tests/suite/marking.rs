@@ -50,7 +50,7 @@ fn wred_that_drops_is_simulated_and_not_turned_into_marks() {
 }
 
 #[test]
-fn colours_and_ports_that_differ_are_named() {
+fn colours_are_named_and_ports_that_differ_are_simulated() {
     let red =
         "\"wred_red_enable\": \"true\", \"red_min_threshold\": \"1\", \"red_max_threshold\": \"9\", \"ecn\"";
     let colours = plan(|text| text.replace("\"ecn\"", red));
@@ -67,9 +67,8 @@ fn colours_and_ports_that_differ_are_named() {
     });
     let profile = "{ ports = [1, 2, 3], priorities = [3, 4], kmin = \"200000 B\"";
     assert!(ports.scenario.contains(profile), "{}", ports.scenario);
-    let effect = "the scheduler of Ethernet0; the scheduler of most ports replaces it. Share of a port with all \
-        queues busy, simulated: ";
-    assert!(says(&ports, effect), "{:#?}", ports.notes);
+    let egress = "egress = [\n  { ports = [0], scheduler = [{ queues = [0, 1, 2, 3, 4, 5, 6, 7], ";
+    assert!(ports.scenario.contains(egress), "{}", ports.scenario);
 }
 
 #[test]
@@ -96,9 +95,8 @@ fn schedulers_by_packets_by_bytes_and_strict_ones_are_kept() {
         "{:#?}",
         refused.notes
     );
-    let rate =
-        "peak rate of scheduler.1 (pir, 10.000000 Gb/s, 10.000 % of the port) on queues {3, 4} of 4 ports";
-    assert!(says(&refused, rate), "{:#?}", refused.notes);
+    let rate = "{ queues = [3, 4], rate = \"10000000000 b/s\" }";
+    assert!(refused.scenario.contains(rate), "{}", refused.scenario);
     let (packets, _) = groups(&|text| {
         text.replace(
             "\"weight\": \"15\"",
@@ -106,10 +104,17 @@ fn schedulers_by_packets_by_bytes_and_strict_ones_are_kept() {
         )
     });
     assert!(says(&packets, "guaranteed rate of scheduler.1 (cir, 9000 packets/s)"), "{:#?}", packets.notes);
+    let (in_packets, _) = groups(&|text| {
+        text.replace(
+            "\"weight\": \"15\"",
+            "\"meter_type\": \"packets\", \"weight\": \"15\", \"pir\": \"9000\"",
+        )
+    });
+    assert!(says(&in_packets, "Not simulated: the peak rate of scheduler.1 (pir, 9000 packets/s)"));
 }
 
 #[test]
-fn watchdogs_and_speeds_that_are_not_simulated_are_named() {
+fn watchdogs_are_named_and_neighbours_react_in_the_time_of_their_speed() {
     assert!(says(&plan(|text| text), "Not simulated: watchdogs"));
     let config = switch(|name, text| match name {
         "port_config.ini" => text.replacen("100000\n", "40000\n", 1),
@@ -119,5 +124,8 @@ fn watchdogs_and_speeds_that_are_not_simulated_are_named() {
     let model = model(&config, "trident3");
     let plan =
         WhatIf::new("what-if", (&config, &model), None, &Traffic::new(Kind::RdmaTcp)).expect("it fits");
-    assert!(says(&plan, "Ports have several speeds"), "{:#?}", plan.notes);
+    // IEEE 802.1Qbb allows 394 quanta of 512 bits at 100 Gb/s, and 118 quanta at 40 Gb/s.
+    let own = "by_port = [{ ports = [0], reaction = \"1510400 ps\" }]";
+    assert!(plan.scenario.contains(own), "{}", plan.scenario);
+    assert!(plan.scenario.contains("reaction = \"2017280 ps\""), "{}", plan.scenario);
 }

@@ -2,7 +2,8 @@
 
 use crate::support::{model, switch};
 use bufferlab_core::{QueueMinimums, ResumeBelow};
-use bufferlab_operator::Limit;
+use bufferlab_operator::{Limit, PortModel};
+use std::collections::BTreeSet;
 
 #[test]
 fn the_small_switch_on_trident_3_is_its_files_in_cells() {
@@ -16,7 +17,7 @@ fn the_small_switch_on_trident_3_is_its_files_in_cells() {
     assert_eq!(model.reserves(), (8 + 20) * 1_536);
     assert_eq!(model.buffer(), 4_000_000, "all of the pool");
     assert_eq!(model.ports.len(), 4);
-    assert_eq!(model.some_ports(), None);
+    assert_eq!(model.lossless_sets().len(), 1);
     let group = &model.ports[0].groups[&3];
     assert_eq!((group.limit, group.headroom, group.reserve), (Limit::Alpha(0.5), 90_112, 1_536));
     assert_eq!((group.xon, group.xon_offset), (0, 3_584));
@@ -44,18 +45,22 @@ fn slices_are_those_of_the_family_and_minimums_of_queues_are_in_each() {
 }
 
 #[test]
-fn a_port_with_one_of_two_lossless_priorities_is_said_to_have_both() {
+fn ports_keep_their_own_lossless_priorities() {
     let one = |name: &str, text: String| match name {
         "qos.json" => text.replacen("\"pfc_enable\": \"3,4\"", "\"pfc_enable\": \"3\"", 1),
         _ => text,
     };
     let model = model(&switch(one), "trident3");
-    assert!(model.ports.iter().all(|port| port.groups.len() == 2));
-    assert!(model.notes.iter().any(|note| note.contains("Ethernet0 priority 4")), "{:?}", model.notes);
+    let number = |port: &PortModel| port.groups.len();
+    assert_eq!(model.ports.iter().map(number).collect::<Vec<_>>(), [1, 2, 2, 2]);
+    let sets = [(BTreeSet::from([3, 4]), vec![1, 2, 3]), (BTreeSet::from([3]), vec![0])];
+    assert_eq!(model.lossless_sets(), sets);
+    assert!(model.notes.iter().all(|note| !note.contains("Ethernet0")), "{:?}", model.notes);
     let none = |name: &str, text: String| match name {
         "qos.json" => text.replacen("\"pfc_enable\": \"3,4\",", "\"pfc_enable\": \"\",", 1),
         _ => text,
     };
     let partial = crate::support::model(&switch(none), "trident3");
-    assert_eq!(partial.some_ports(), Some(vec![1, 2, 3]));
+    let sets = [(BTreeSet::from([3, 4]), vec![1, 2, 3]), (BTreeSet::new(), vec![0])];
+    assert_eq!(partial.lossless_sets(), sets);
 }

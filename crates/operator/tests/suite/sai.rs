@@ -4,12 +4,11 @@
 //! with the product. A colour without its enable does nothing. The probability rises from 0 at the
 //! lower threshold to the drop probability at the upper threshold, and is 1 above. WRED drops a
 //! packet without ECN where it marks a packet with ECN. STRICT queues come first, the highest
-//! number first. WRR shares packets by weight, and DWRR shares bytes by weight.
+//! number first. WRR shares packets by weight, and DWRR shares bytes by weight. A peak rate is a
+//! bucket of `pbs` bytes that fills at the rate `pir`. Thresholds count cells, and schedulers bytes.
 
 use crate::support::{model, switch};
-use bufferlab_core::{
-    Admission, Ecn, Header, Packet, Policy, Scheduler as CoreScheduler, Switch, SwitchConfig,
-};
+use bufferlab_core::{Admission, Ecn, Header, Packet, Policy, Switch, SwitchConfig};
 use bufferlab_operator::{Kind, Traffic, scenario};
 use bufferlab_scenario::load_text;
 use bufferlab_units::Time;
@@ -20,8 +19,10 @@ use std::path::Path;
 /// Ports of the small switch, and the two ports whose queues are full.
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 const LOADED: [usize; 2] = [0, 2];
-/// Queues with traffic, and the sizes of their packets: whole cells of 256 B.
-const QUEUES: [(usize, u64); 4] = [(0, 1_024), (1, 1_024), (3, 512), (4, 1_536)];
+/// Queues with traffic, and the sizes of their packets.
+const QUEUES: [(usize, u64); 4] = [(0, 1_000), (1, 1_024), (3, 600), (4, 1_400)];
+/// Size of a memory cell of the chip (bytes).
+const CELL: u64 = 256;
 /// Packets that each port receives in total, and their gap: twice the rate of a port.
 const PACKETS: u64 = 900_000;
 const GAP_PS: u64 = 41_000;
@@ -29,8 +30,12 @@ const GAP_PS: u64 = 41_000;
 /// QoS of the switch: schedulers and WRED of the queues with traffic.
 struct Qos {
     name: &'static str,
-    /// Kind and weight, by index of [`QUEUES`].
-    schedulers: [(&'static str, u64); 4],
+    /// Kind and weight of the queues of a port, by index of [`QUEUES`].
+    schedulers: fn(usize) -> [(&'static str, u64); 4],
+    /// Peak rate of a queue of a port, by index of [`QUEUES`].
+    rates: fn(usize, usize) -> Option<Rate>,
+    /// Peak rate of a whole port.
+    port_rate: fn(usize) -> Option<Rate>,
     /// WRED of a queue of a port, by index of [`QUEUES`].
     wred: fn(usize, usize) -> Option<Wred>,
     /// Whether every second packet supports no ECN.
@@ -57,39 +62,87 @@ struct Wred {
     percent: u64,
 }
 
+/// A peak rate (bytes per second), and the burst above it (bytes).
+#[derive(Clone, Copy)]
+struct Rate {
+    pir: u64,
+    pbs: u64,
+}
+
 const MARK: Wred = Wred { ecn: "ecn_all", enabled: true, thresholds: (10_000, 90_000), percent: 40 };
 const DROP: Wred = Wred { ecn: "ecn_none", ..MARK };
 const DWRR: [(&str, u64); 4] = [("DWRR", 20), ("DWRR", 20), ("DWRR", 30), ("DWRR", 30)];
 
-fn ten() -> [Qos; 10] {
-    let weighted = [("WRR", 10), ("WRR", 20), ("WRR", 40), ("WRR", 30)];
-    let strict = [("STRICT", 1); 4];
-    let both = [("DWRR", 15), ("DWRR", 45), ("DWRR", 40), ("STRICT", 1)];
-    let qos = |name, schedulers, wred| Qos { name, schedulers, wred, mixed: false, overload: 600 };
+const WRR: [(&str, u64); 4] = [("WRR", 10), ("WRR", 20), ("WRR", 40), ("WRR", 30)];
+const STRICT: [(&str, u64); 4] = [("STRICT", 1); 4];
+const BOTH: [(&str, u64); 4] = [("DWRR", 15), ("DWRR", 45), ("DWRR", 40), ("STRICT", 1)];
+
+fn all() -> [Qos; 14] {
+    let qos = |name, schedulers, wred| Qos {
+        name,
+        schedulers,
+        rates: |_, _| None,
+        port_rate: |_| None,
+        wred,
+        mixed: false,
+        overload: 600,
+    };
+    let dropping = |name, schedulers| Qos { overload: 60_000, ..qos(name, schedulers, |_, _| Some(DROP)) };
     [
-        qos("marks, DWRR", DWRR, |_, _| Some(MARK)),
-        qos("marks, WRR", weighted, |_, _| Some(MARK)),
-        qos("marks, strict", strict, |_, _| Some(MARK)),
-        qos("drops, DWRR", DWRR, |_, _| Some(DROP)),
-        Qos { overload: 60_000, ..qos("drops, strict and DWRR", both, |_, _| Some(DROP)) },
-        qos("a step that drops, WRR", weighted, |_, _| Some(Wred { thresholds: (40_000, 40_000), ..DROP })),
+        qos("marks, DWRR", |_| DWRR, |_, _| Some(MARK)),
+        qos("marks, WRR", |_| WRR, |_, _| Some(MARK)),
+        qos("marks, strict", |_| STRICT, |_, _| Some(MARK)),
+        qos("drops, DWRR", |_| DWRR, |_, _| Some(DROP)),
+        dropping("drops, strict and DWRR", |_| BOTH),
+        qos("a step that drops, WRR", |_| WRR, |_, _| Some(Wred { thresholds: (40_000, 40_000), ..DROP })),
+        dropping("drops, schedulers by port", |port| if port == 0 { DWRR } else { BOTH }),
+        dropping("drops, strict and WRR by port", |port| if port == 0 { WRR } else { STRICT }),
+        Qos {
+            rates: |port, queue| match (port, queue) {
+                (0, 3) => Some(Rate { pir: 1_250_000_000, pbs: 8_192 }),
+                (_, 1) => Some(Rate { pir: 500_000_000, pbs: 0 }),
+                _ => None,
+            },
+            ..dropping("drops, rates of queues, strict and DWRR", |_| BOTH)
+        },
+        Qos {
+            port_rate: |port| (port == 2).then_some(Rate { pir: 5_000_000_000, pbs: 100_000 }),
+            ..dropping("drops, rate of a port, DWRR", |_| DWRR)
+        },
         Qos {
             overload: 60_000,
-            ..qos("probabilities by queue, DWRR", DWRR, |_, queue| {
-                Some(Wred { percent: [10, 30, 60, 90][queue], ..DROP })
-            })
+            ..qos(
+                "probabilities by queue, DWRR",
+                |_| DWRR,
+                |_, queue| Some(Wred { percent: [10, 30, 60, 90][queue], ..DROP }),
+            )
         },
-        qos("profiles by port, WRR", weighted, |port, queue| match (port, queue) {
-            (0, 0 | 1) => Some(DROP),
-            (0, _) => Some(Wred { percent: 80, ..MARK }),
-            (_, 2) => None,
-            _ => Some(Wred { thresholds: (30_000, 30_000), ..MARK }),
-        }),
-        Qos { mixed: true, ..qos("packets without ECN, DWRR", DWRR, |_, _| Some(MARK)) },
-        qos("colours without their enable, DWRR", DWRR, |_, queue| {
-            Some(Wred { enabled: queue == 0, ..MARK })
-        }),
+        qos(
+            "profiles by port, WRR",
+            |_| WRR,
+            |port, queue| match (port, queue) {
+                (0, 0 | 1) => Some(DROP),
+                (0, _) => Some(Wred { percent: 80, ..MARK }),
+                (_, 2) => None,
+                _ => Some(Wred { thresholds: (30_000, 30_000), ..MARK }),
+            },
+        ),
+        Qos { mixed: true, ..qos("packets without ECN, DWRR", |_| DWRR, |_, _| Some(MARK)) },
+        qos(
+            "colours without their enable, DWRR",
+            |_| DWRR,
+            |_, queue| Some(Wred { enabled: queue == 0, ..MARK }),
+        ),
     ]
+}
+
+/// Adds a peak rate to a scheduler.
+fn limit(scheduler: &mut Value, rate: Option<Rate>) {
+    if let Some(Rate { pir, pbs }) = rate {
+        scheduler["pir"] = pir.to_string().into();
+        scheduler["pbs"] = pbs.to_string().into();
+        scheduler["meter_type"] = "bytes".into();
+    }
 }
 
 /// The tables of `qos.json`.
@@ -97,10 +150,12 @@ fn tables(text: &str, qos: &Qos) -> String {
     let mut all: Map<String, Value> = serde_json::from_str(text).expect("the example");
     let (mut schedulers, mut profiles, mut queues) = (Map::new(), Map::new(), Map::new());
     for (index, (queue, _)) in QUEUES.iter().enumerate() {
-        let (kind, weight) = qos.schedulers[index];
-        schedulers.insert(format!("s{queue}"), json!({ "type": kind, "weight": weight.to_string() }));
         for (port, name) in PORTS.iter().enumerate() {
-            let mut setting = json!({ "scheduler": format!("s{queue}") });
+            let (kind, weight) = (qos.schedulers)(port)[index];
+            let mut scheduler = json!({ "type": kind, "weight": weight.to_string() });
+            limit(&mut scheduler, (qos.rates)(port, index));
+            schedulers.insert(format!("s{port}q{queue}"), scheduler);
+            let mut setting = json!({ "scheduler": format!("s{port}q{queue}") });
             if let Some(wred) = (qos.wred)(port, index) {
                 let (profile, (min, max)) = (format!("w{port}q{queue}"), wred.thresholds);
                 setting["wred_profile"] = profile.clone().into();
@@ -113,6 +168,12 @@ fn tables(text: &str, qos: &Qos) -> String {
             }
             queues.insert(format!("{name}|{queue}"), setting);
         }
+    }
+    for (port, name) in PORTS.iter().enumerate().filter(|(port, _)| (qos.port_rate)(*port).is_some()) {
+        let mut scheduler = json!({ "type": "DWRR" });
+        limit(&mut scheduler, (qos.port_rate)(port));
+        schedulers.insert(format!("p{port}"), scheduler);
+        all["PORT_QOS_MAP"][*name]["scheduler"] = format!("p{port}").into();
     }
     // Queues without traffic have strict priority, so that they do not share rounds with the tested
     // queues.
@@ -133,6 +194,8 @@ trait Device {
     /// Whether the packet is stored.
     fn arrive(&mut self, now_ps: u64, port: usize, queue: usize, bytes: u64, ecn: bool) -> bool;
     fn depart(&mut self, now_ps: u64, port: usize) -> Option<Sent>;
+    /// Time from which rates let the port send a waiting packet.
+    fn next(&self, port: usize) -> Option<u64>;
 }
 
 /// The switch of the scenario that `what-if` writes.
@@ -147,7 +210,7 @@ impl Simulated {
         let (spec, rates) = (&loaded.scenario.switches[0], loaded.scenario.topology.switch_port_rates(0));
         let mut config = SwitchConfig {
             queues_per_port: 8,
-            scheduler: CoreScheduler::new(&spec.scheduler, 8).expect("complete"),
+            scheduler: spec.scheduler_of(&(0..PORTS.len())).expect("complete"),
             hardware: spec.hardware.switch,
             lossless: spec.lossless(),
             seed: 5,
@@ -169,7 +232,44 @@ impl Device for Simulated {
 
     fn depart(&mut self, now_ps: u64, port: usize) -> Option<Sent> {
         let sent = self.0.poll_transmit(Time(now_ps), port as u16, &mut ())?;
-        Some((usize::from(sent.queue.0) % 8, u64::from(sent.size), sent.marked))
+        let queue = usize::from(sent.queue.0) % 8;
+        let (_, bytes) = QUEUES.into_iter().find(|one| one.0 == queue).expect("a queue with traffic");
+        assert_eq!(u64::from(sent.size), bytes.next_multiple_of(CELL), "the memory counts cells");
+        Some((queue, bytes, sent.marked))
+    }
+
+    fn next(&self, port: usize) -> Option<u64> {
+        self.0.next_send(port as u16).map(|time| time.0)
+    }
+}
+
+/// A bucket that lets packets leave while it is not in debt.
+#[derive(Clone, Copy)]
+struct Bucket {
+    rate: Rate,
+    /// Content (bytes) at the time `at_ps`.
+    content: f64,
+    at_ps: u64,
+}
+
+impl Bucket {
+    fn new(rate: Rate) -> Self {
+        Self { rate, content: rate.pbs as f64, at_ps: 0 }
+    }
+
+    fn per_ps(&self) -> f64 {
+        self.rate.pir as f64 * 1e-12
+    }
+
+    /// Time from which a packet may leave (ps).
+    fn next(&self) -> u64 {
+        self.at_ps + (-self.content / self.per_ps()).max(0.0).ceil() as u64
+    }
+
+    fn take(&mut self, now_ps: u64, bytes: u64) {
+        let filled = self.content + (now_ps - self.at_ps) as f64 * self.per_ps();
+        self.content = filled.min(self.rate.pbs as f64) - bytes as f64;
+        self.at_ps = now_ps;
     }
 }
 
@@ -183,13 +283,25 @@ struct Sai<'a> {
     virtual_time: [[f64; 4]; 4],
     /// Virtual time at which the last packet of a queue with a weight was sent, by port.
     clock: [f64; 4],
+    /// Peak rates of queues, and of ports.
+    buckets: ([[Option<Bucket>; 4]; 4], [Option<Bucket>; 4]),
     random: u64,
 }
 
 impl<'a> Sai<'a> {
     fn new(qos: &'a Qos) -> Self {
         let (stored, bytes, virtual_time) = Default::default();
-        Self { qos, stored, bytes, virtual_time, clock: [0.0; 4], random: 0x9e37_79b9_7f4a_7c15 }
+        let of_queue = |port, queue| (qos.rates)(port, queue).map(Bucket::new);
+        let of_queues = std::array::from_fn(|port| std::array::from_fn(|queue| of_queue(port, queue)));
+        let buckets = (of_queues, std::array::from_fn(|port| (qos.port_rate)(port).map(Bucket::new)));
+        let random = 0x9e37_79b9_7f4a_7c15;
+        Self { qos, stored, bytes, virtual_time, clock: [0.0; 4], buckets, random }
+    }
+
+    /// Time from which a queue may send by its rate and that of its port (ps).
+    fn from(&self, port: usize, index: usize) -> u64 {
+        let both = [self.buckets.0[port][index], self.buckets.1[port]];
+        both.iter().flatten().map(Bucket::next).max().unwrap_or(0)
     }
 
     /// Whether WRED chooses a packet at the given length of the queue.
@@ -220,18 +332,26 @@ impl Device for Sai<'_> {
             *own = own.max(self.clock[port]);
         }
         self.stored[port][index].push_back((bytes, ecn));
-        self.bytes[port][index] += bytes;
+        self.bytes[port][index] += bytes.next_multiple_of(CELL);
         true
     }
 
-    fn depart(&mut self, _: u64, port: usize) -> Option<Sent> {
-        let ready: Vec<usize> = (0..4).filter(|&one| !self.stored[port][one].is_empty()).collect();
-        let strict = ready.iter().copied().filter(|&one| self.qos.schedulers[one].0 == "STRICT").max();
+    fn next(&self, port: usize) -> Option<u64> {
+        (0..4).filter(|&one| !self.stored[port][one].is_empty()).map(|one| self.from(port, one)).min()
+    }
+
+    fn depart(&mut self, now_ps: u64, port: usize) -> Option<Sent> {
+        let may = |&one: &usize| !self.stored[port][one].is_empty() && self.from(port, one) <= now_ps;
+        let ready: Vec<usize> = (0..4).filter(may).collect();
+        let schedulers = (self.qos.schedulers)(port);
+        let strict = ready.iter().copied().filter(|&one| schedulers[one].0 == "STRICT").max();
         let time = |&a: &usize, &b: &usize| self.virtual_time[port][a].total_cmp(&self.virtual_time[port][b]);
         let index = strict.or_else(|| ready.iter().copied().min_by(time))?;
         let (bytes, ecn) = self.stored[port][index].pop_front()?;
-        self.bytes[port][index] -= bytes;
-        let (kind, weight) = self.qos.schedulers[index];
+        self.bytes[port][index] -= bytes.next_multiple_of(CELL);
+        let both = [&mut self.buckets.0[port][index], &mut self.buckets.1[port]];
+        both.into_iter().flatten().for_each(|bucket| bucket.take(now_ps, bytes));
+        let (kind, weight) = schedulers[index];
         if kind != "STRICT" {
             self.clock[port] = self.virtual_time[port][index];
         }
@@ -262,8 +382,14 @@ fn play(device: &mut dyn Device, qos: &Qos) -> [Counts; 4] {
         while free[port] <= now {
             let at: u64 = free[port];
             let Some((queue, bytes, marked)) = device.depart(at, port) else {
-                free[port] = now;
-                break;
+                match device.next(port).filter(|next| *next > at && *next <= now) {
+                    Some(next) => free[port] = next,
+                    None => {
+                        free[port] = now;
+                        break;
+                    }
+                }
+                continue;
             };
             free[port] += bytes * 80;
             counts[port].marks[queue] += u64::from(marked);
@@ -295,8 +421,8 @@ fn equal(a: u64, b: u64, of: u64) -> bool {
 }
 
 #[test]
-fn marks_drops_and_shares_equal_those_of_sai_for_ten_configurations() {
-    for qos in ten() {
+fn marks_drops_shares_and_rates_equal_those_of_sai_for_fourteen_configurations() {
+    for qos in all() {
         let (mut simulated, mut sai) = (Simulated::new(&qos), Sai::new(&qos));
         let (found, expected) = (play(&mut simulated, &qos), play(&mut sai, &qos));
         for port in LOADED {

@@ -289,6 +289,9 @@ fn tables_of_ports_that_send_differently_are_checked() {
         let found = refused("first.toml", &[("switch.egress", value)]);
         assert!(found.contains(why), "{value}: {found}");
     }
+    let some = "[{ ports = [1], scheduler = \"strict_priority\" }, { rate = \"3 Gb/s\", burst = \"20 KB\" }, \
+                { ports = [0, 1], queues = [0], rate = \"500 Mb/s\" }]";
+    assert_round_trip(&shipped_with("first.toml", &[("switch.egress", some)]));
     let none = shipped_with("first.toml", &[("switch.egress", "[]")]);
     assert!(none.scenario.switches[0].egress.is_empty());
 }

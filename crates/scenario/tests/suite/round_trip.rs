@@ -68,11 +68,6 @@ fn what_the_shipped_scenarios_leave_out_survives_the_round_trip_too() {
             { queues = [2] },
             { queues = [0, 1], discipline = "deficit_round_robin", quanta = ["3 KB", "1500 B"] },
         ]
-        egress = [
-            { ports = [1], scheduler = "strict_priority" },
-            { rate = "3 Gb/s", burst = "20 KB" },
-            { ports = [0, 1], queues = [2], rate = "500 Mb/s" },
-        ]
         ecn = { kind = "red", kmin = "100 KB", kmax = "400 KB", pmax = 0.2, scope = "port", at = "dequeue", priorities = [1, 2] }
         [[transport]]
         congestion_control = { name = "dctcp", gain = 0.1 }

@@ -20,7 +20,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
                 (text != "0").then(|| format!("{field} {}", printable(&text)))
             });
             let rates: Vec<String> = rates.collect();
-            let [least, most] = ["cir", "pir"].map(|field| {
+            let [least, most, burst] = ["cir", "pir", "pbs"].map(|field| {
                 let rate = entry.text(field)?.value.trim().parse::<u64>().ok();
                 rate.filter(|rate| *rate > 0)
             });
@@ -29,6 +29,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
                 rates,
                 least,
                 most,
+                burst,
                 counts_packets: meter.is_some_and(|meter| meter.value == "packets"),
                 place: entry.place(),
                 kind: entry.text("type"),
