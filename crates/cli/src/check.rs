@@ -203,12 +203,18 @@ fn in_brackets(list: Vec<String>) -> String {
 
 /// Text about the lossless priorities, and the ports on which they are lossless.
 fn lossless(spec: &SwitchSpec) -> String {
-    spec.pfc.as_ref().map_or_else(String::new, |pfc| {
-        let priorities: Vec<_> = pfc.priorities.iter().map(ToString::to_string).collect();
-        let ports: Vec<_> = pfc.ports.iter().map(ToString::to_string).collect();
-        let on = if ports.is_empty() { String::new() } else { format!(" on ports {}", ports.join(", ")) };
-        format!(", lossless priorities {}{on}", priorities.join(", "))
-    })
+    let Some(pfc) = &spec.pfc else { return String::new() };
+    let on = if pfc.ports.is_empty() { String::new() } else { format!(" on ports {}", numbers(&pfc.ports)) };
+    let own = pfc.by_port.iter().filter_map(|entry| {
+        let priorities = entry.priorities.as_ref().map(|priorities| numbers(priorities))?;
+        let priorities = if priorities.is_empty() { "none" } else { priorities.as_str() };
+        Some(format!("; {priorities} on ports {}", numbers(&entry.ports)))
+    });
+    format!(", lossless priorities {}{on}{}", numbers(&pfc.priorities), own.collect::<String>())
+}
+
+fn numbers<T: ToString>(list: &[T]) -> String {
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Text about the features of real hardware that this switch has.
