@@ -421,6 +421,8 @@ impl SwitchNode {
     /// Removes the next packet for `port` from its queue.
     /// The link is down, so the packet is never sent.
     pub(crate) fn discard_next(&mut self, now: Time, port: u16) -> Option<PacketId> {
+        let (slice, _) = self.slice_with_listener(self.slice_of(port));
+        slice.core.forget_rates(port - slice.first_port);
         let sent = self.poll_slice(now, port)?;
         self.log_as_lost();
         Some(PacketId(sent.packet))

@@ -150,6 +150,13 @@ impl Scheduler {
         }
     }
 
+    /// Lets all queues of `port` send at once, whatever they have sent before.
+    pub(crate) fn forget_rates(&self, turns: &mut Turns, port: u16) {
+        for limited in self.rates.iter().flat_map(|rates| rates.of(port)) {
+            turns.due.0[limited.state] = Time::ZERO;
+        }
+    }
+
     /// Time from which a queue of `ready` may send at `port`. `None` if no rate is limited.
     pub(crate) fn next_send(&self, turns: &Turns, port: u16, ready: u32) -> Option<Time> {
         let limits = self.rates.as_ref()?.of(port);

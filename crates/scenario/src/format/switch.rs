@@ -103,7 +103,7 @@ table! {
         }), optional("\"strict_priority\""),
             "Scheduler of these ports. The last table for a port counts.";
         "rate" => rate: Option<BitRate> = rate(Kind::Rate), optional("\"1 Gb/s\""),
-            "Largest mean rate of each port, in bytes of packets.";
+            "Largest mean rate, counted in bytes of packets.";
         "queues" => queues: Vec<u8> = hand(PRIORITIES), optional("[3]"),
             "Queues that `rate` limits, each by itself; without it, the port as a whole.";
         "burst" => burst: u64 = size(SIZE_OR_ZERO), default("\"0 B\""),
