@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
-use bufferlab_core::{Dispatched, ParamValue, Scheduler, Switch, SwitchConfig, find_policy};
+use bufferlab_core::{Dispatched, ParamValue, Switch, SwitchConfig, find_policy};
 use bufferlab_scenario::{Changes, Scenario, load_changed, parse_parameter};
 use bufferlab_units::{BitRate, mix};
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Header, Observer, Packet, Policy, PolicyFailure, QueueId,
-    Refusal, Scheduler, Switch, SwitchConfig, SwitchEvent,
+    Refusal, Switch, SwitchConfig, SwitchEvent,
 };
 use bufferlab_scenario::Scenario;
 use bufferlab_units::{Serializer, Time, mix};
