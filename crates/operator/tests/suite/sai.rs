@@ -19,8 +19,13 @@ use std::path::Path;
 /// Ports of the small switch, and the two ports whose queues are full.
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 const LOADED: [usize; 2] = [0, 2];
-/// Queues with traffic, and the sizes of their packets.
-const QUEUES: [(usize, u64); 4] = [(0, 1_000), (1, 1_024), (3, 600), (4, 1_400)];
+/// Queues with traffic.
+const QUEUES: [usize; 4] = [0, 1, 3, 4];
+/// Sizes of packets in whole cells, by index of [`QUEUES`].
+const WHOLE: [u64; 4] = [1_024, 1_024, 512, 1_536];
+/// Sizes of packets that fill no whole cells. With them, a round of DWRR differs more from equal
+/// service at every moment, so overloads must have many rounds.
+const BROKEN: [u64; 4] = [1_000, 1_024, 600, 1_400];
 /// Size of a memory cell of the chip (bytes).
 const CELL: u64 = 256;
 /// Packets that each port receives in total, and their gap: twice the rate of a port.
@@ -38,6 +43,8 @@ struct Qos {
     port_rate: fn(usize) -> Option<Rate>,
     /// WRED of a queue of a port, by index of [`QUEUES`].
     wred: fn(usize, usize) -> Option<Wred>,
+    /// Sizes of packets, by index of [`QUEUES`].
+    sizes: [u64; 4],
     /// Whether every second packet supports no ECN.
     mixed: bool,
     /// Packets of one overload of a port. The port is idle after it for 1.6 times as long.
@@ -84,10 +91,15 @@ fn all() -> [Qos; 14] {
         rates: |_, _| None,
         port_rate: |_| None,
         wred,
+        sizes: WHOLE,
         mixed: false,
         overload: 600,
     };
-    let dropping = |name, schedulers| Qos { overload: 60_000, ..qos(name, schedulers, |_, _| Some(DROP)) };
+    let dropping = |name, schedulers| Qos {
+        overload: 60_000,
+        sizes: BROKEN,
+        ..qos(name, schedulers, |_, _| Some(DROP))
+    };
     [
         qos("marks, DWRR", |_| DWRR, |_, _| Some(MARK)),
         qos("marks, WRR", |_| WRR, |_, _| Some(MARK)),
@@ -149,7 +161,7 @@ fn limit(scheduler: &mut Value, rate: Option<Rate>) {
 fn tables(text: &str, qos: &Qos) -> String {
     let mut all: Map<String, Value> = serde_json::from_str(text).expect("the example");
     let (mut schedulers, mut profiles, mut queues) = (Map::new(), Map::new(), Map::new());
-    for (index, (queue, _)) in QUEUES.iter().enumerate() {
+    for (index, queue) in QUEUES.iter().enumerate() {
         for (port, name) in PORTS.iter().enumerate() {
             let (kind, weight) = (qos.schedulers)(port)[index];
             let mut scheduler = json!({ "type": kind, "weight": weight.to_string() });
@@ -199,7 +211,7 @@ trait Device {
 }
 
 /// The switch of the scenario that `what-if` writes.
-struct Simulated(Switch<Box<dyn Policy>>);
+struct Simulated(Switch<Box<dyn Policy>>, [u64; 4]);
 
 impl Simulated {
     fn new(qos: &Qos) -> Self {
@@ -217,7 +229,7 @@ impl Simulated {
             ..SwitchConfig::new(spec.buffer_bytes, rates)
         };
         config.marker = spec.ecn.as_ref().map(|ecn| ecn.marker(&config.shape()).expect("it fits"));
-        Self(config.build(&spec.policy, &spec.policy_params).expect("it fits"))
+        Self(config.build(&spec.policy, &spec.policy_params).expect("it fits"), qos.sizes)
     }
 }
 
@@ -233,7 +245,8 @@ impl Device for Simulated {
     fn depart(&mut self, now_ps: u64, port: usize) -> Option<Sent> {
         let sent = self.0.poll_transmit(Time(now_ps), port as u16, &mut ())?;
         let queue = usize::from(sent.queue.0) % 8;
-        let (_, bytes) = QUEUES.into_iter().find(|one| one.0 == queue).expect("a queue with traffic");
+        let index = QUEUES.iter().position(|one| *one == queue).expect("a queue with traffic");
+        let bytes = self.1[index];
         assert_eq!(u64::from(sent.size), bytes.next_multiple_of(CELL), "the memory counts cells");
         Some((queue, bytes, sent.marked))
     }
@@ -320,7 +333,7 @@ impl<'a> Sai<'a> {
 
 impl Device for Sai<'_> {
     fn arrive(&mut self, _: u64, port: usize, queue: usize, bytes: u64, ecn: bool) -> bool {
-        let index = QUEUES.iter().position(|one| one.0 == queue).expect("a queue with traffic");
+        let index = QUEUES.iter().position(|one| *one == queue).expect("a queue with traffic");
         if let Some(wred) = (self.qos.wred)(port, index)
             && (!ecn || wred.ecn == "ecn_none")
             && self.chooses(wred, self.bytes[port][index])
@@ -361,7 +374,7 @@ impl Device for Sai<'_> {
             Some(wred) if ecn && wred.ecn == "ecn_all" => self.chooses(wred, self.bytes[port][index]),
             _ => false,
         };
-        Some((QUEUES[index].0, bytes, marked))
+        Some((QUEUES[index], bytes, marked))
     }
 }
 
@@ -400,7 +413,8 @@ fn play(device: &mut dyn Device, qos: &Qos) -> [Counts; 4] {
     for period in 0..PACKETS / qos.overload {
         for number in 0..qos.overload {
             let now = period * period_ps + number * GAP_PS;
-            let (queue, bytes) = QUEUES[(number % 4) as usize];
+            let index = (number % 4) as usize;
+            let (queue, bytes) = (QUEUES[index], qos.sizes[index]);
             let ecn = !qos.mixed || (number / 4) % 2 == 0;
             for port in LOADED {
                 send(device, &mut counts, port, now);
