@@ -8,6 +8,10 @@ use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Burst above a peak rate if the configuration has none (bytes): some frames, so that a queue which
+/// waits for its turn in a round still reaches the rate.
+const BURST: u64 = 16_384;
+
 /// Scheduler of the simulated switch.
 pub(crate) struct Schedule {
     /// Groups of the most frequent scheduler as TOML; absent without any scheduler.
@@ -82,8 +86,8 @@ impl Schedule {
 /// Keys of a limited rate as TOML, if the scheduler has a peak rate in bytes.
 fn limit(scheduler: &Scheduler) -> Option<String> {
     let most = scheduler.most.filter(|_| !scheduler.counts_packets)?;
-    let burst = scheduler.burst.map_or_else(String::new, |burst| format!(", burst = \"{burst} B\""));
-    Some(format!("rate = \"{} b/s\"{burst}", most.saturating_mul(8)))
+    let burst = scheduler.burst.unwrap_or(BURST);
+    Some(format!("rate = \"{} b/s\", burst = \"{burst} B\"", most.saturating_mul(8)))
 }
 
 /// Returns the entries of `switch.egress` for peak rates of queues.

@@ -95,7 +95,7 @@ fn schedulers_by_packets_by_bytes_and_strict_ones_are_kept() {
         "{:#?}",
         refused.notes
     );
-    let rate = "{ queues = [3, 4], rate = \"10000000000 b/s\" }";
+    let rate = "{ queues = [3, 4], rate = \"10000000000 b/s\", burst = \"16384 B\" }";
     assert!(refused.scenario.contains(rate), "{}", refused.scenario);
     let (packets, _) = groups(&|text| {
         text.replace(

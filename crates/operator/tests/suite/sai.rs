@@ -112,7 +112,7 @@ fn all() -> [Qos; 14] {
         Qos {
             rates: |port, queue| match (port, queue) {
                 (0, 3) => Some(Rate { pir: 1_250_000_000, pbs: 8_192 }),
-                (_, 1) => Some(Rate { pir: 500_000_000, pbs: 0 }),
+                (_, 1) => Some(Rate { pir: 500_000_000, pbs: 20_000 }),
                 _ => None,
             },
             ..dropping("drops, rates of queues, strict and DWRR", |_| BOTH)
