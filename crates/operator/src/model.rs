@@ -210,8 +210,8 @@ impl Model {
         self.shared + self.headroom() + self.reserves()
     }
 
-    /// Lossless priorities that ports have, each set with the numbers of its ports. The most frequent
-    /// set is first; the set without priorities is last.
+    /// Sets of lossless priorities that ports have, each with the numbers of its ports. The most
+    /// frequent set is first; the set without priorities is last.
     #[must_use]
     pub fn lossless_sets(&self) -> Vec<(BTreeSet<u8>, Vec<usize>)> {
         let mut sets: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();

@@ -1,8 +1,9 @@
 //! The scenario file of a configuration: ports and cables, buffer, and traffic.
 
 use crate::OperatorError;
+use crate::gather::gathered;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
-use crate::qos::{Marking, gathered, not_simulated};
+use crate::qos::{Marking, not_simulated};
 use crate::schedule::Schedule;
 use crate::traffic::{Planned, Traffic};
 use bufferlab_core::Accounting;
@@ -119,8 +120,8 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
     text.push_str(&marking.toml());
 }
 
-/// Returns the keys of `[switch.pfc]` about lossless priorities. `by_speed`: neighbours react in the
-/// time that IEEE 802.1Qbb allows for their speed.
+/// Returns the keys of `[switch.pfc]` about lossless priorities. `by_speed`: neighbours react in
+/// the time that IEEE 802.1Qbb allows for their speed.
 fn pfc_keys(model: &Model, by_speed: bool) -> Vec<(&'static str, String)> {
     let sets = model.lossless_sets();
     let (usual, on) = &sets[0];

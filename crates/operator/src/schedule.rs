@@ -1,8 +1,8 @@
-//! Schedulers of a configuration, as the simulated switch has them: the order of queues by port, and
-//! peak rates of queues and ports. Notes name what is not simulated, with its effect.
+//! Schedulers of a configuration, as the simulated switch has them: the order of queues by port,
+//! and peak rates of queues and ports. Notes name what is not simulated, with its effect.
 
+use crate::gather::gathered;
 use crate::model::{Model, PRIORITIES, PortModel};
-use crate::qos::gathered;
 use crate::traffic::{RDMA_FRAME, TCP_FRAME};
 use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, Scheduler};

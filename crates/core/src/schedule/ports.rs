@@ -35,7 +35,7 @@ impl PortSchedules {
 pub struct RateLimit {
     /// Mean rate of the packets, without the overhead of a link.
     pub rate: BitRate,
-    /// Number of bytes that may leave at the rate of the link after an idle time, beyond one packet.
+    /// Number of bytes beyond one packet that may leave at the rate of the link after idle time.
     pub burst: u64,
 }
 
@@ -78,7 +78,7 @@ impl RateLimits {
 pub(crate) struct Due(Vec<Time>);
 
 impl Scheduler {
-    /// The same schedule, with the schedule `other` at `ports`.
+    /// A scheduler that serves `ports` by the schedule `other`, and all other ports as before.
     #[must_use]
     pub fn with_ports(mut self, ports: &[u16], other: Self) -> Self {
         let mut by_port = self.by_port.take().unwrap_or_else(|| {
@@ -98,8 +98,8 @@ impl Scheduler {
         self
     }
 
-    /// The same schedule, in which each of `queues` at each of `ports` sends within `limit`.
-    /// Without queues, the limit is that of the whole port.
+    /// A scheduler in which each of `queues` at each of `ports` sends within `limit`. Without
+    /// queues, `limit` applies to the port as a whole.
     #[must_use]
     pub fn with_limit(mut self, ports: &[u16], queues: &[u8], limit: RateLimit) -> Self {
         let mut rates = self.rates.take().unwrap_or_default();

@@ -46,7 +46,7 @@ table! {
 }
 
 table! {
-    /// Ports of a switch with a flow control of their own.
+    /// Ports of a switch that differ from other ports in flow control.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PfcPortsSpec read as PfcPortsKeys;
     static PFC_PORTS = "[[switch.pfc.by_port]]", "Ports that differ. The last table for a port counts.";
