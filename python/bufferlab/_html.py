@@ -9,7 +9,7 @@ __all__ = ["table"]
 
 
 def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """An HTML table. All texts are escaped.
+    """An HTML table. All texts are escaped, and ``None`` is an empty cell.
 
     >>> table("Sizes", ["name", "bytes"], [("a<b", 3)])
     '<table><caption>Sizes</caption><tr><th>name</th><th>bytes</th></tr><tr><td>a&lt;b</td><td>3</td></tr></table>'
@@ -19,4 +19,4 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]])
 
 
 def _row(tag: str, cells: Iterable[object]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}>{'' if cell is None else escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union
 
@@ -179,13 +180,14 @@ class Comparison:
         return list(self._cells)
 
     def _repr_html_(self) -> str:
-        headlines = [metric for metric in self.metrics if metric.headline and metric.id in self._cells]
-        rows = ((f"{metric.id} [{metric.unit}]", *map(_text, self._row(metric.id))) for metric in headlines)
-        return _html.table(f"Means over {len(self.seeds)} seeds", ("metric", *self.policies), rows)
-
-    def _row(self, metric: str) -> list[Cell | None]:
-        """The cells of a metric in the order of the policies."""
-        return [self._cells[metric].get(policy) for policy in self.policies]
+        headlines = [metric for metric in self.metrics if metric.headline]
+        rows = (
+            (f"{metric.id} [{metric.unit}]", *(_text(self._cells[metric.id].get(policy)) for policy in self.policies))
+            for metric in headlines
+        )
+        caption = f"Means over seeds {', '.join(map(str, self.seeds))}, changes against {self.policies[0]}"
+        caveats = "".join(f"<p>{escape(f'{caveat.message} {caveat.advice}')}</p>" for caveat in self.caveats)
+        return caveats + _html.table(caption, ("metric", *self.policies), rows)
 
     def run(self, policy: str, seed: int) -> Run:
         """The run of a policy with one of the seeds.

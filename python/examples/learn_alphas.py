@@ -22,7 +22,7 @@ from bufferlab.gym import ALPHA_LOG2, BufferEnv
 
 INTERVAL_PS = 20_000_000
 TRAINING_SEEDS = range(1, 9)
-UNSEEN_SEED, UNSEEN_SEEDS = 2001, 20
+UNSEEN_SEEDS = range(2001, 2021)
 ALPHAS = [2.0**exponent for exponent in range(-6, 5)]
 OBJECTIVE = "class.multi_get.qct_mean_ms"
 JUDGED = (OBJECTIVE, "class.poisson.slowdown_mean", "all.goodput_gbps", "switches.lost_percent")
@@ -30,7 +30,10 @@ Array = np.ndarray[Any, Any]
 
 
 def traffic() -> Scenario:
-    """One switch with eight hosts: queries to h0 to h3, and bulk flows of 1 MB to h5 to h7."""
+    """One switch with eight hosts: queries to h0 to h3, and bulk flows of 1 MB to h5 to h7.
+
+    Senders send whole messages at once, as in the scenario ``star-incast``.
+    """
     queries = {"kind": "multi_get", "clients": ["h0", "h1", "h2", "h3"], "item": "20 KB", "think_time": "500 us"}
     senders, receivers = ["h0", "h1", "h2", "h3", "h4"], ["h5", "h6", "h7"]
     bulk: dict[str, str | float | list[str]] = {"kind": "poisson", "sizes": "1 MB", "load": 0.55, "from": senders, "to": receivers}
@@ -59,6 +62,7 @@ class LearnedAlphas(Policy):
     """The rule as a policy, for runs without the environment."""
 
     name = "learned-alphas"
+    # The smallest value of a parameter is 0 by default, but weights may be negative.
     base: float = param(0.0, min=-100, doc="Logarithm of alpha (base 2) of an idle port.")
     busy: float = param(0.0, min=-100, doc="Weight of the mean rate of the port.")
     length: float = param(0.0, min=-100, doc="Weight of the length of the port's queue.")
@@ -107,10 +111,10 @@ def learn(scenario: Scenario, *, generations: int = 5, candidates: int = 16, epi
     random, env = np.random.default_rng(seed), BufferEnv(scenario, interval=INTERVAL_PS / 1e12)
     mean, spread = np.zeros(4), np.array([2.0, 6.0, 6.0, 3.0])
     for generation in range(generations):
-        first = generation * episodes % len(TRAINING_SEEDS)
-        seeds = TRAINING_SEEDS[first : first + episodes]
+        seeds = [TRAINING_SEEDS[(generation * episodes + one) % len(TRAINING_SEEDS)] for one in range(episodes)]
         tried = mean + spread * random.standard_normal((candidates, 4))
-        costs = [np.mean([episode(env, weights, one).summary[OBJECTIVE] for one in seeds]) for weights in tried]
+        # The environment builds the simulation of a seed once, so the seed is the outer loop.
+        costs = np.mean([[episode(env, weights, one).summary[OBJECTIVE] for weights in tried] for one in seeds], axis=0)
         best = tried[np.argsort(costs, kind="stable")[: candidates // 4]]
         # A part of the old spread remains, so that a lucky generation does not end the search.
         mean, spread = best.mean(axis=0), 0.8 * best.std(axis=0) + 0.2 * spread
@@ -118,18 +122,20 @@ def learn(scenario: Scenario, *, generations: int = 5, candidates: int = 16, epi
     return mean
 
 
-def tuned_alpha(scenario: Scenario, seeds: int = len(TRAINING_SEEDS)) -> float:
+def tuned_alpha(scenario: Scenario, seeds: range = TRAINING_SEEDS) -> float:
     """The alpha of Dynamic Thresholds with the best mean of the objective on training seeds."""
-    grid = bufferlab.compare(scenario.set("seed", TRAINING_SEEDS[0]), variants=[f"dt(alpha={alpha})" for alpha in ALPHAS], seeds=seeds)
-    means = [cell.estimate.mean for cell in grid[OBJECTIVE].values() if cell.estimate is not None]
-    return ALPHAS[int(np.argmin(means))]
+    variants = [f"dt(alpha={alpha})" for alpha in ALPHAS]
+    grid = bufferlab.compare(scenario.set("seed", seeds.start), variants=variants, seeds=len(seeds))
+    cells = zip(ALPHAS, (grid[OBJECTIVE][label].estimate for label in grid.policies), strict=True)
+    means = {alpha: estimate.mean for alpha, estimate in cells if estimate is not None}
+    return min(means, key=lambda alpha: means[alpha])
 
 
-def judge(scenario: Scenario, weights: Array, alpha: float, seeds: int = UNSEEN_SEEDS) -> bufferlab.Comparison:
+def judge(scenario: Scenario, weights: Array, alpha: float, seeds: range = UNSEEN_SEEDS) -> bufferlab.Comparison:
     """Compares tuned DT, DT, ABM and the learned rule on seeds that no search has used."""
     values = ", ".join(f"{name}={value!r}" for name, value in zip(("base", "busy", "length", "total"), weights.tolist()))
     variants = [f"tuned DT: dt(alpha={alpha})", "dt", "abm", f"learned: learned-alphas({values})"]
-    return bufferlab.compare(scenario.set("seed", UNSEEN_SEED), variants=variants, seeds=seeds)
+    return bufferlab.compare(scenario.set("seed", seeds.start), variants=variants, seeds=len(seeds))
 
 
 def show(comparison: bufferlab.Comparison) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,8 @@ def test_notebooks_show_results_as_html_and_complete_their_names(star: Scenario)
     comparison = compare(star, variants=["dt", "<b>: cs"], seeds=2)
     shown = comparison._repr_html_()
     losses = comparison["switches.lost_percent"]
-    assert shown.startswith("<table><caption>Means over 2 seeds</caption><tr><th>metric</th><th>dt</th><th>&lt;b&gt;</th></tr>")
+    assert "<caption>Means over seeds 1, 2, changes against dt</caption><tr><th>metric</th><th>dt</th><th>&lt;b&gt;</th></tr>" in shown
+    assert comparison.caveats and all(escape(caveat.message) in shown for caveat in comparison.caveats)
     assert f"<td>switches.lost_percent [%]</td><td>{losses['dt'].estimate}</td><td>{losses['<b>'].estimate}, {losses['<b>'].change}</td>" in shown
     assert comparison._ipython_key_completions_() == [metric.id for metric in comparison.metrics]
     run = comparison.run("dt", 1)

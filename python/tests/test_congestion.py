@@ -69,8 +69,7 @@ class Aimd(CongestionControl):
             window.size += ack.delivered if slow_start else ack.delivered / window.size
 
     def on_congestion(self, event: Literal["loss", "mark", "timeout"], flight: int, now_ps: int, window: Window) -> None:
-        base = window.size if event == "mark" else flight
-        window.slow_start_threshold = max(base / 2, 2)
+        window.slow_start_threshold = max(flight / 2, 2)
 
 
 class Broken(CongestionControl):

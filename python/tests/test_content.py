@@ -62,8 +62,8 @@ def what_if(folder: Path, **how: Any) -> Any:
     return config.what_if(traffic="incast", duration="50 us").run(seeds=how.pop("seeds"), **how)
 
 
-def study(folder: Path, out: Path, seeds: int, replace: bool = False) -> Any:
-    return reproduce("study/buffers", registry=folder / "own", out=out, seeds=seeds)
+def study(folder: Path, out: Path, seeds: int, replace: bool = False, jobs: int | None = None) -> Any:
+    return reproduce("study/buffers", registry=folder / "own", out=out, seeds=seeds, jobs=jobs)
 
 
 CALLS: dict[str, Call] = {
@@ -137,7 +137,7 @@ CHILD = """import sys
 from pathlib import Path
 from python.tests.test_content import CALLS
 
-CALLS[sys.argv[1]](Path(sys.argv[2]), seeds=3, out=Path(sys.argv[2]) / "out")
+CALLS[sys.argv[1]](Path(sys.argv[2]), seeds=3, jobs=1, out=Path(sys.argv[2]) / "out")
 """
 
 

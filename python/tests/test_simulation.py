@@ -203,13 +203,13 @@ def test_the_package_needs_no_gymnasium() -> None:
 
 
 @pytest.fixture
-def learning() -> ModuleType:
+def learning(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The example that learns alphas."""
     path = Path(__file__).parents[1] / "examples" / "learn_alphas.py"
     spec = importlib.util.spec_from_file_location("learn_alphas", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["learn_alphas"] = module
+    monkeypatch.setitem(sys.modules, "learn_alphas", module)
     spec.loader.exec_module(module)
     return module
 
@@ -232,13 +232,31 @@ def test_the_example_learns_the_same_rule_each_time(learning: ModuleType) -> Non
     assert (once != learning.learn(scenario, generations=2, candidates=4, episodes=1, seed=1)).any()
 
 
-def test_the_learned_rule_is_judged_on_unseen_seeds_and_beats_the_default(learning: ModuleType) -> None:
+def test_the_learned_rule_is_judged_on_unseen_seeds_and_beats_the_default(
+    learning: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: set[int] = set()
+    episode, compared = learning.episode, bufferlab.compare
+
+    def recorded(env: BufferEnv, weights: Any, seed: int) -> bufferlab.Run:
+        used.add(seed)
+        run: bufferlab.Run = episode(env, weights, seed)
+        return run
+
+    def recorded_comparison(scenario: Scenario, **how: Any) -> bufferlab.Comparison:
+        comparison = compared(scenario, **how)
+        used.update(comparison.seeds)
+        return comparison
+
+    monkeypatch.setattr(learning, "episode", recorded)
+    monkeypatch.setattr(bufferlab, "compare", recorded_comparison)
     scenario = learning.traffic().set("duration", "5 ms")
     weights = learning.learn(scenario, generations=3, candidates=8, episodes=4)
-    judged = learning.judge(scenario, weights, alpha=learning.tuned_alpha(scenario, seeds=2), seeds=8)
+    alpha = learning.tuned_alpha(scenario, learning.TRAINING_SEEDS[:2])
+    assert used <= set(learning.TRAINING_SEEDS)
+    judged = learning.judge(scenario, weights, alpha, learning.UNSEEN_SEEDS[:8])
     tuned, dt, abm, learned = judged.policies
     assert (tuned, dt, abm, learned) == ("tuned DT", "dt", "abm", "learned")
     assert not set(judged.seeds) & set(learning.TRAINING_SEEDS)
     cells = judged[learning.OBJECTIVE]
     assert cells[learned].estimate.mean < cells[dt].estimate.mean
-    assert all(cells[policy].change.low is not None for policy in (dt, abm, learned))

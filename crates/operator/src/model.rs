@@ -306,10 +306,11 @@ impl Build<'_> {
             silicon::speed_and_cable(&group.profile()?.name)
         });
         let speed = info.and_then(|info| info.speed_mbps.as_ref()).map(|speed| speed.value);
+        let speed = speed.or(named.map(|(speed, _)| speed));
         let cable = config.cables.get(port).map(|cable| cable.value);
         let mut model = PortModel {
             name: port.name().to_owned(),
-            speed_mbps: speed.or(named.map(|(speed, _)| speed)).unwrap_or(SPEED_MBPS).max(1),
+            speed_mbps: speed.unwrap_or(SPEED_MBPS).max(1),
             cable_metres: cable.or(named.map(|(_, cable)| cable)).unwrap_or(CABLE_METRES),
             groups: BTreeMap::new(),
             lossy: BTreeMap::new(),
@@ -319,7 +320,7 @@ impl Build<'_> {
             if let Resolved::Profile(profile) = config.group(port, index)
                 && profile.is_lossless()
             {
-                model.groups.insert(index, self.group(port, &profile));
+                model.groups.insert(index, self.group(port, &profile, speed));
             }
             if let Resolved::Profile(profile) = config.queue(port, index) {
                 self.queue(&mut model, index, &profile);
@@ -342,24 +343,17 @@ impl Build<'_> {
         }
     }
 
-    fn group(&self, port: &PortName, profile: &Profile) -> GroupModel {
+    fn group(&self, port: &PortName, profile: &Profile, speed_mbps: Option<u64>) -> GroupModel {
         let value =
             |field: &Option<bufferlab_sonic::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
         let limit = self.group_limit(port, profile);
-        let twice = matches!(self.chip.rule, Rule::OneLevel) && self.config.shared_headroom();
-        let speed = self.config.ports.get(port).and_then(|port| port.speed_mbps.as_ref());
-        let overhead = match self.config.shared_headroom() {
-            true => 0,
-            false => self.chip.headroom_overhead(speed.map(|speed| speed.value)) * self.chip.cell,
-        };
-        let headroom = value(&profile.xoff) * if twice { 2 } else { 1 };
         let offset = self.round_up_to_cells(value(&profile.xon_offset));
         let xon = value(&profile.xon);
         GroupModel {
             profile: profile.name.clone(),
             reserve: self.round_up_to_cells(profile.minimum(self.config.shared_headroom())),
             limit,
-            headroom: self.round_up_to_cells(headroom).saturating_sub(overhead),
+            headroom: self.chip.group_headroom(self.config, profile, speed_mbps) * self.chip.cell,
             xon: if offset > 0 { 0 } else { self.round_up_to_cells(xon) },
             xon_offset: offset,
         }

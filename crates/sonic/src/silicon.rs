@@ -103,6 +103,7 @@ fn by_hand(config: &Config, base: Option<&'static Chip>, cell: u64, slices: u64)
         slices,
         rule,
         memory: base.and_then(|chip| chip.memory),
+        headroom_overhead: base.map_or([0; 2], |chip| chip.headroom_overhead),
         ..GENERIC
     }))
 }

@@ -4,7 +4,7 @@
 //! place, and K counts waiting places. Every closed form has its source and the tolerance of a
 //! finite run.
 
-use crate::support::{Lab, Rows, flow, run_fast, star};
+use crate::support::{Lab, Rows, flow, near, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
@@ -83,14 +83,6 @@ fn losses(rows: &Rows, port: u16, priority: u8) -> (f64, f64) {
     let lost = (queue.dropped_packets + queue.evicted_packets) as f64;
     let of = |flow: &&bufferlab_metrics::FlowRow| flow.dst_host == u32::from(port);
     (lost, rows.flows.iter().filter(of).count() as f64)
-}
-
-fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
-    assert!(
-        (found / expected - 1.0).abs() <= tolerance,
-        "{what}: {found:.6}, expected {expected:.6} within {:.1} %",
-        tolerance * 100.0
-    );
 }
 
 /// Loss probability of M/D/1 with `waiting` places in addition to the place in service.

@@ -265,3 +265,13 @@ pub(crate) fn chi_square(counts: &[u64]) -> f64 {
     let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     counts.iter().map(|&count| (count as f64 - mean).powi(2) / mean).sum()
 }
+
+/// Checks that a measured value has at most a relative distance of `tolerance` from the expected value.
+#[track_caller]
+pub(crate) fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (found / expected - 1.0).abs() <= tolerance,
+        "{what}: {found:.6}, expected {expected:.6} within {:.1} %",
+        tolerance * 100.0
+    );
+}

@@ -1,7 +1,7 @@
 //! Tests of the properties of every congestion control at a bottleneck: fair shares, a certain
 //! queue length, few drops.
 
-use crate::support::{Lab, Rows, flow, run, run_fast, star};
+use crate::support::{Lab, Rows, flow, near, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
 use bufferlab_transport::{CONGESTION_CONTROLS, find_congestion_control};
 use bufferlab_units::Time;
@@ -68,10 +68,6 @@ fn share(control: &str, buffer: &str, from: u64, to: u64) -> Share {
         longest: queue(&late).max_bytes as f64,
         drops: queue(&late).dropped_packets,
     }
-}
-
-fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
-    assert!((found / expected - 1.0).abs() <= tolerance, "{what}: {found}, expected {expected}");
 }
 
 #[test]

@@ -5,22 +5,13 @@
 //! Each test implements the algorithm a second time, from the paper or RFC alone, and compares
 //! long-run means with a tolerance of 10 %.
 
-use crate::support::{Lab, Rows, flow, run_fast, star};
+use crate::support::{Lab, Rows, flow, near, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Size of a packet on the wire (bytes).
 const WIRE: u64 = 1_000;
-
-fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
-    println!("{what}: {found:.3}, independently {expected:.3}");
-    assert!(
-        (found / expected - 1.0).abs() <= tolerance,
-        "{what}: {found:.3}, expected {expected:.3} within {:.0} %",
-        tolerance * 100.0
-    );
-}
 
 /// Mean number of bytes that the sampled switch stores.
 fn mean_queue(rows: &Rows) -> f64 {

@@ -1,6 +1,6 @@
 //! Chip families: size of a cell, slices of the memory, and accounting of packets.
 
-use crate::config::{Config, Threshold};
+use crate::config::{Config, Profile, Threshold};
 use bufferlab_params::{ChipFacts, ChipFamily};
 
 /// Rule by which a chip family accounts packets.
@@ -33,6 +33,10 @@ pub struct Chip {
     pub slices: u64,
     /// Rule by which the chip accounts packets.
     pub rule: Rule,
+    /// Part of private headroom that the chip loses packets without using (cells): usually, and on
+    /// ports of 400 Gb/s. Source: `headroom_overhead` of sonic-mgmt, `qos_param_generator.py`. At
+    /// 400 Gb/s, Spectrum-3 fills two buffer units unevenly.
+    pub headroom_overhead: [u64; 2],
     /// Memory for packets (bytes), if known. The source is the largest limits of SONiC's device
     /// files (Broadcom) or data sheets.
     pub memory: Option<u64>,
@@ -50,19 +54,20 @@ impl Chip {
         self.name != GENERIC.name
     }
 
-    /// Part of a group's private headroom that NVIDIA switches lose packets without using (cells).
-    ///
-    /// The testers' generator (sonic-mgmt, `qos_param_generator.py`) takes this `headroom_overhead`
-    /// off where groups share no headroom. At 400 Gb/s a Spectrum-3 fills two buffer units unevenly.
+    /// Headroom of a group before its first loss (cells, or bytes), without the limit of a headroom
+    /// pool. Source: `pkts_num_trig_ingr_drp` of the testers' generator (sonic-mgmt,
+    /// `qos_param_generator.py`).
     #[must_use]
-    pub fn headroom_overhead(&self, speed_mbps: Option<u64>) -> u64 {
-        match self.name {
-            "spectrum1" => 95,
-            "spectrum3" if speed_mbps == Some(400_000) => 64 + 59,
-            "spectrum2" | "spectrum3" => 64,
-            "spectrum4" | "spectrum5" | "spectrum6" => 47,
-            _ => 0,
+    pub fn group_headroom(&self, config: &Config, profile: &Profile, speed_mbps: Option<u64>) -> u64 {
+        let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
+        if config.shared_headroom() {
+            // According to the testers' programs, a group on these switches gets twice its `xoff`.
+            let twice = matches!(self.rule, Rule::OneLevel);
+            return (if twice { 2 * xoff } else { xoff }).div_ceil(self.cell);
         }
+        let [usual, at_400_gbps] = self.headroom_overhead;
+        let overhead = if speed_mbps == Some(400_000) { at_400_gbps } else { usual };
+        xoff.div_ceil(self.cell).saturating_sub(overhead)
     }
 
     /// Returns a caveat for a family whose rules were not compared with measurements.
@@ -156,13 +161,14 @@ pub static CHIPS: &[Chip] = &[
         memory: None,
         models: &["7800R3", "7280R3", "7280CR3", "7280DR3", "IXR7250E", "IXR7250-X3"],
         measured: true,
+        headroom_overhead: [0; 2],
     },
     spectrum(
         ChipFamily::Spectrum1,
         "spectrum1",
         "NVIDIA Spectrum",
         Rule::OneLevel,
-        14_024_599,
+        (14_024_599, [95; 2]),
         &["MSN2", "SN2"],
     ),
     spectrum(
@@ -170,7 +176,7 @@ pub static CHIPS: &[Chip] = &[
         "spectrum2",
         "NVIDIA Spectrum-2",
         Rule::OneLevel,
-        34_340_832,
+        (34_340_832, [64; 2]),
         &["MSN3", "SN3"],
     ),
     spectrum(
@@ -178,7 +184,7 @@ pub static CHIPS: &[Chip] = &[
         "spectrum3",
         "NVIDIA Spectrum-3",
         Rule::OneLevel,
-        60_817_392,
+        (60_817_392, [64, 64 + 59]),
         &["MSN4", "SN4"],
     ),
     spectrum(
@@ -186,7 +192,7 @@ pub static CHIPS: &[Chip] = &[
         "spectrum4",
         "NVIDIA Spectrum-4",
         Rule::TwoLevels,
-        158_229_504,
+        (158_229_504, [47; 2]),
         &["SN5400", "SN5600", "SN5610"],
     ),
     public(
@@ -214,15 +220,21 @@ pub static CHIPS: &[Chip] = &[
         None,
         &["7280R4", "NH-5010", "IXR7250-X4"],
     ),
-    public("spectrum5", "NVIDIA Spectrum-5", (192, 1), Rule::TwoLevels, Some(136_209_408), &["SN5640"]),
-    public(
-        "spectrum6",
-        "NVIDIA Spectrum-6",
-        (256, 1),
-        Rule::TwoLevels,
-        Some(226_492_416),
-        &["SN6600", "SN6810"],
-    ),
+    Chip {
+        headroom_overhead: [47; 2],
+        ..public("spectrum5", "NVIDIA Spectrum-5", (192, 1), Rule::TwoLevels, Some(136_209_408), &["SN5640"])
+    },
+    Chip {
+        headroom_overhead: [47; 2],
+        ..public(
+            "spectrum6",
+            "NVIDIA Spectrum-6",
+            (256, 1),
+            Rule::TwoLevels,
+            Some(226_492_416),
+            &["SN6600", "SN6810"],
+        )
+    },
 ];
 
 /// Parts of hardware models with a chip outside [`CHIPS`], although another part of the
@@ -277,6 +289,7 @@ pub static GENERIC: Chip = Chip {
     memory: None,
     models: &[],
     measured: false,
+    headroom_overhead: [0; 2],
 };
 
 const fn cells(
@@ -289,7 +302,8 @@ const fn cells(
 ) -> Chip {
     let ChipFacts { cell_bytes, slices, .. } = family.facts();
     let (cell, slices) = (cell_bytes as u64, slices as u64);
-    Chip { name, family: Some(family), title, cell, slices, rule: Rule::Cells, memory, models, measured }
+    let (family, rule, headroom_overhead) = (Some(family), Rule::Cells, [0; 2]);
+    Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
 }
 
 /// Creates a family that the simulator has no name for, from public files without measurements.
@@ -301,7 +315,8 @@ const fn public(
     memory: Option<u64>,
     models: &'static [&'static str],
 ) -> Chip {
-    Chip { name, family: None, title, cell, slices, rule, memory, models, measured: false }
+    let (family, measured, headroom_overhead) = (None, false, [0; 2]);
+    Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
 }
 
 const fn spectrum(
@@ -309,11 +324,12 @@ const fn spectrum(
     name: &'static str,
     title: &'static str,
     rule: Rule,
-    memory: u64,
+    (memory, headroom_overhead): (u64, [u64; 2]),
     models: &'static [&'static str],
 ) -> Chip {
     let (cell, memory) = (family.facts().cell_bytes as u64, Some(memory));
-    Chip { name, family: Some(family), title, cell, slices: 1, rule, memory, models, measured: false }
+    let (family, slices, measured) = (Some(family), 1, false);
+    Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
 }
 
 /// Returns the chip family with this name.

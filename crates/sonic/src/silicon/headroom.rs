@@ -3,6 +3,9 @@
 //!
 //! A group has the headroom of its profile, at most the headroom pool of its slice. The needed
 //! headroom follows from speed, cable, largest packet and cell ([`PausedPort`]).
+//!
+//! The answer judges `xoff` as the file has it. The loss points of `predict` and `what-if` also
+//! subtract the overhead of NVIDIA's chips, or double `xoff` ([`Chip::group_headroom`]).
 
 use crate::config::{Config, Profile};
 use crate::keys::PortName;

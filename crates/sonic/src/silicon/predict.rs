@@ -38,7 +38,8 @@ pub struct GroupPoint {
     /// Headroom that one group can use: the headroom of its profile, at most the
     /// headroom pool of a slice.
     pub headroom: u64,
-    /// Headroom of the lossless group's profile (cells, or bytes).
+    /// Headroom of the group's profile before the first loss (cells, or bytes), without the limit of
+    /// the headroom pool.
     pub headroom_asked: u64,
     /// Whether the headroom is enough, in one sentence; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,
@@ -261,13 +262,7 @@ impl Memory {
             Rule::OneLevel | Rule::TwoLevels => self.cells(minimum + limit(self.shared * self.chip.cell)),
             Rule::Cells | Rule::Bytes(_) => self.cells(minimum) + limit(self.shared),
         };
-        let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
-        // According to the test programs, a group on these switches gets twice its `xoff` if groups
-        // share headroom.
-        let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
-        let overhead =
-            if config.shared_headroom() { 0 } else { self.chip.headroom_overhead(class.speed_mbps) };
-        let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff }).saturating_sub(overhead);
+        let headroom_asked = self.chip.group_headroom(config, profile, class.speed_mbps);
         let headroom = self.usable_headroom(headroom_asked);
         let chip = Some(self.chip).filter(|chip| chip.is_known());
         let headroom_answer = GroupHeadroom::of_class(config, chip, class).map(|headroom| headroom.answer());

@@ -75,8 +75,9 @@ fn headroom_inside_the_size_is_taken_off_on_every_chip_of_cells() {
 #[test]
 fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is_full() {
     // sonic-mgmt, qos_param_generator.py: pkts_num_trig_ingr_drp -= headroom_overhead.
-    let overheads = [("spectrum1", 95), ("spectrum2", 64), ("spectrum3", 64), ("spectrum4", 47)];
-    for (name, overhead) in overheads.into_iter().chain([("trident3", 0)]) {
+    let of_spectrum = [("spectrum1", 95), ("spectrum2", 64), ("spectrum3", 64), ("spectrum4", 47)];
+    let overheads = of_spectrum.into_iter().chain([("spectrum5", 47), ("spectrum6", 47)]);
+    for (name, overhead) in overheads.chain([("trident3", 0)]) {
         let (private, shared) = (on(&private_headroom(), name), on(&switch(|_, text| text), name));
         let cell = chip(name).expect("a chip").cell;
         for (group, xoff) in private.groups.iter().zip([159_744_u64, 90_112]) {
@@ -86,8 +87,12 @@ fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is
         let twice = if matches!(chip(name).expect("a chip").rule, Rule::OneLevel) { 2 } else { 1 };
         assert_eq!(shared.groups[0].headroom, (twice * 159_744_u64).div_ceil(cell), "{name}");
     }
+    let config = private_headroom();
     let spectrum3 = chip("spectrum3").expect("a chip");
-    assert_eq!(spectrum3.headroom_overhead(Some(400_000)), 64 + 59);
+    let profile = config.profiles.values().find(|profile| profile.xoff.is_some()).expect("a lossless profile");
+    let cells = |speed| spectrum3.group_headroom(&config, profile, speed);
+    assert_eq!(cells(Some(100_000)) - cells(Some(400_000)), 59);
+    assert_eq!(cells(None), cells(Some(100_000)));
 }
 
 #[test]
