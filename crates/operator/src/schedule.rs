@@ -1,5 +1,5 @@
-//! Translates the schedulers of a configuration to the simulated switch. Rates and differences
-//! between ports are not simulated; notes name these settings and their effects.
+//! Translates the schedulers of a configuration to the simulated switch. Rates, and differences of
+//! schedulers between ports, are not simulated; notes name these settings and their effects.
 
 use crate::model::{Model, PRIORITIES, PortModel};
 use crate::traffic::{RDMA_FRAME, TCP_FRAME};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Scheduler of the simulated switch, equal on all ports.
 pub(crate) struct Schedule {
-    /// Groups of the scheduler as TOML; absent without any scheduler.
+    /// Groups of the scheduler as TOML; absent if no queue has a scheduler.
     pub(crate) groups: Option<String>,
     /// Parts of the configuration that are not simulated, in sentences.
     pub(crate) notes: Vec<String>,
@@ -19,9 +19,9 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Strict,
-    /// The scheduler serves the queue by packets, with this weight.
+    /// The scheduler serves the queue by packets, with the given weight.
     Packets(u32),
-    /// The scheduler serves the queue by bytes, with this weight.
+    /// The scheduler serves the queue by bytes, with the given weight.
     Bytes(u32),
 }
 
@@ -78,7 +78,7 @@ impl Schedule {
     }
 }
 
-/// Names one port, or the first one and the number of ports.
+/// Names a single port, or the first port and the number of ports.
 fn some_of(ports: &[&PortModel]) -> String {
     match ports {
         [] => "no port".to_owned(),
@@ -87,7 +87,8 @@ fn some_of(ports: &[&PortModel]) -> String {
     }
 }
 
-/// Share of a busy port that a queue gets while all queues wait and no strict one sends (percent).
+/// Share of a busy port that a queue gets if all queues have packets and no strict queue sends
+/// (percent).
 fn share(services: &[Service], queue: usize) -> String {
     let weight = |service: &Service| match service {
         Service::Strict => 0,
@@ -102,7 +103,7 @@ fn share(services: &[Service], queue: usize) -> String {
     }
 }
 
-/// Describes the effect of simulating one schedule instead of another.
+/// Describes the effect of the simulated schedule where the configured schedule differs.
 fn differences(simulated: &[Service], configured: &[Service]) -> String {
     let parts = (0..configured.len()).filter_map(|queue| {
         let (has, gets) = (share(configured, queue), share(simulated, queue));
@@ -124,7 +125,7 @@ fn of_port(scheduler: &Scheduler, rate: u64, port: &PortModel) -> String {
     format!("{:.6} Gb/s, {percent:.3} % of the port", rate as f64 * 8e-9)
 }
 
-/// Adds notes about weights and rates of queues that are not simulated.
+/// Adds notes about weights and rates of queues that the simulator does not have.
 fn note_values(config: &Config, model: &Model, notes: &mut Vec<String>) {
     let mut used: BTreeMap<&str, (BTreeSet<u8>, Vec<&PortModel>)> = BTreeMap::new();
     for port in &model.ports {
@@ -189,8 +190,8 @@ fn note_port_rates(config: &Config, model: &Model, notes: &mut Vec<String>) {
     }
 }
 
-/// Formats the groups of the scheduler. The strict queues come first, by decreasing number, then
-/// the other queues by weight.
+/// Formats the groups of the scheduler. The strict queues come first, by decreasing number of the
+/// queue. The other queues follow by weight.
 fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
     let numbered = || services.iter().enumerate();
     let strict = numbered().filter(|(_, service)| **service == Service::Strict);
@@ -212,7 +213,8 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         notes.push("WRR and DWRR are mixed: all weighted queues are served by bytes (DWRR).".to_owned());
     }
     if packets == weighted.len() {
-        // Weights without a common divisor, so that a round is as short as possible.
+        // The weights have no common divisor, so that a round of the scheduler is as short as
+        // possible.
         let common = weighted.iter().fold(0, |divisor, (_, weight)| gcd(divisor, *weight));
         let weights: Vec<_> = weighted.iter().map(|(_, weight)| weight / common.max(1)).collect();
         groups.push(format!(
@@ -221,7 +223,7 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         return groups.join(", ");
     }
     let frame = RDMA_FRAME.max(TCP_FRAME);
-    // The smallest quantum is one frame, so that a round is as short as possible.
+    // The smallest quantum is one frame, so that a round of the scheduler is as short as possible.
     let quanta: Vec<_> = weighted
         .iter()
         .map(|(_, weight)| format!("\"{} B\"", (frame * u64::from(*weight)).div_ceil(least)))

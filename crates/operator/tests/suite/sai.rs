@@ -1,10 +1,11 @@
-//! Marks, drops and shares of the simulated switch equal a small model of SAI's semantics.
+//! Tests that marks, drops and shares of the simulated switch equal a small model of SAI's
+//! semantics.
 //!
-//! The model is written from `saiwred.h`, `saischeduler.h` and SONiC's tables, and shares no code
-//! with the product. A colour without its enable does nothing. The probability rises from 0 at the
-//! lower threshold to the drop probability at the upper threshold, and is 1 above. WRED drops a
-//! packet without ECN where it marks a packet with ECN. STRICT queues come first, the highest
-//! number first. WRR shares packets by weight, and DWRR shares bytes by weight.
+//! The model follows `saiwred.h`, `saischeduler.h` and SONiC's tables, and shares no code with the
+//! product. A colour that is not enabled has no effect. The probability rises from 0 at the lower
+//! threshold to the drop probability at the upper threshold, and is 1 above the upper threshold.
+//! WRED drops a packet without ECN where it marks a packet with ECN. STRICT queues come first, the
+//! highest number first. WRR shares packets by weight, and DWRR shares bytes by weight.
 
 use crate::support::{model, switch};
 use bufferlab_core::{
@@ -20,9 +21,10 @@ use std::path::Path;
 /// Names of the small switch's ports, and indices of the two ports whose queues are full.
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 const LOADED: [usize; 2] = [0, 2];
-/// Queues with traffic, and the sizes of their packets: whole cells of 256 B.
+/// Queues with traffic, each with the size of its packets: whole cells of 256 B.
 const QUEUES: [(usize, u64); 4] = [(0, 1_024), (1, 1_024), (3, 512), (4, 1_536)];
-/// Packets that each port receives in total, and their gap: twice the rate of a port.
+/// Number of packets that each port receives, and the gap between packets. The packets arrive at
+/// twice the rate of a port.
 const PACKETS: u64 = 900_000;
 const GAP_PS: u64 = 41_000;
 
@@ -31,12 +33,12 @@ struct Qos {
     name: &'static str,
     /// Kind and weight of each queue's scheduler, by index of [`QUEUES`].
     schedulers: [(&'static str, u64); 4],
-    /// WRED of a queue of a port, by index of [`QUEUES`].
+    /// WRED of a port's queue, by index of [`QUEUES`].
     wred: fn(usize, usize) -> Option<Wred>,
-    /// Whether every second packet supports no ECN.
+    /// Whether every second packet does not support ECN.
     mixed: bool,
     /// Number of packets in one overload of a port. After an overload, the port is idle for 1.6
-    /// times as long.
+    /// times the duration of the overload.
     ///
     /// Without drops a queue grows during the whole overload, so overloads are short. With strict
     /// queues at the port, the other queues need long overloads for many rounds of DWRR.
@@ -127,7 +129,7 @@ fn tables(text: &str, qos: &Qos) -> String {
     serde_json::to_string(&all).expect("a table")
 }
 
-/// A departure: the packet's queue and bytes, and whether the packet was marked.
+/// A sent packet: its queue, its bytes, and whether the packet was marked.
 type Sent = (usize, u64, bool);
 
 trait Device {
@@ -136,7 +138,7 @@ trait Device {
     fn depart(&mut self, now_ps: u64, port: usize) -> Option<Sent>;
 }
 
-/// The simulated switch with the scenario that `what-if` writes.
+/// The simulated switch with the scenario that the command `what-if` writes.
 struct Simulated(Switch<Box<dyn Policy>>);
 
 impl Simulated {
@@ -193,7 +195,7 @@ impl<'a> Sai<'a> {
         Self { qos, stored, bytes, virtual_time, clock: [0.0; 4], random: 0x9e37_79b9_7f4a_7c15 }
     }
 
-    /// Whether WRED chooses a packet at the given length of the queue.
+    /// Whether WRED selects a packet for a mark or drop at the given length of the queue.
     fn chooses(&mut self, wred: Wred, length: u64) -> bool {
         let (min, max) = wred.thresholds;
         if !wred.enabled || length <= min {
@@ -290,7 +292,8 @@ fn play(device: &mut dyn Device, qos: &Qos) -> [Counts; 4] {
     counts
 }
 
-/// Whether two counts differ by at most 1 % of `of`, the packets of a queue or the bytes of a port.
+/// Whether two counts differ by at most 1 % of `of`, which is the packets of a queue or the bytes
+/// of a port.
 fn equal(a: u64, b: u64, of: u64) -> bool {
     a.abs_diff(b) * 100 <= of
 }
