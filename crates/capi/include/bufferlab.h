@@ -8,8 +8,8 @@
  * Ports and queues are numbered from 0. One thread at a time may use a switch.
  *
  * Functions return BUFFERLAB_OK, BUFFERLAB_NONE or a negative code; bufferlab_last_error returns
- * the error text. A failed call changes nothing, unless it returns BUFFERLAB_PANIC. No panic leaves the
- * library: after BUFFERLAB_PANIC a switch can only be freed.
+ * the error text. A failed call changes nothing, unless it returns BUFFERLAB_PANIC. No panic
+ * leaves the library: after BUFFERLAB_PANIC a switch can only be freed.
  *
  * MIT OR Apache-2.0. crates/capi/src declares the same interface in Rust; a test compares them.
  */
@@ -205,7 +205,7 @@ int32_t bufferlab_pause(bufferlab_switch *self, uint16_t port, uint8_t priority,
  * bufferlab_arrive and bufferlab_timer. */
 int32_t bufferlab_next_timer(const bufferlab_switch *self, uint64_t *at);
 
-/* Handles all timers whose time has come. */
+/* Handles all timers that are due at time `now` or earlier. */
 int32_t bufferlab_timer(bufferlab_switch *self, uint64_t now);
 
 /* Returns the policy's limit of an egress queue for a packet with `tags` (bytes); BUFFERLAB_NONE
