@@ -1,7 +1,7 @@
-"""``python -m bufferlab``: the commands of the program ``bufferlab``,
-with custom policies in Python.
+"""``python -m bufferlab``: the commands of the program ``bufferlab``, with custom policies in
+Python.
 
-A policy may be ``FILE.py:CLASS``. The options are those of the program ``bufferlab``::
+A policy may be ``FILE.py:CLASS``. The options equal those of the program ``bufferlab``::
 
     python -m bufferlab compare scenario.toml --seeds 5 \\
         --variants dt 'dt(alpha=2)' 'mine.py:FairShare(part=0.5)'
@@ -145,7 +145,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def _policies(args: argparse.Namespace) -> list[Any]:
-    """Splits the names of policies. The caller checks that the policies exist."""
+    """Splits a list of policies into names. The caller checks that the policies exist."""
     return [name.strip() for name in args.policies.split(",") if name.strip()]
 
 
@@ -166,7 +166,8 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _as_folder(variant: str) -> str:
-    """A folder name: every character other than a letter, a digit or a point becomes a hyphen."""
+    """Returns a folder name: every character other than a letter, a digit or a point becomes a
+    hyphen."""
     words = "".join(c if c.isalnum() or c == "." else "-" for c in variant)
     return "-".join(word for word in words.split("-") if word)
 
