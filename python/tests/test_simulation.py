@@ -1,4 +1,4 @@
-"""Simulations that are advanced, inspected, changed and copied, and the learning environment."""
+"""Tests of simulations that are advanced, inspected, changed and copied, and of the environment."""
 
 from __future__ import annotations
 
