@@ -1,4 +1,4 @@
-"""Explanations of drops, marks and evictions.
+"""Explanations of drops, marks, evictions and pauses.
 
 An explanation has the exceeded limit, the queues that occupied the buffer, and the verdict of every
 other policy.
@@ -77,7 +77,7 @@ def explain(
 
 
 EVENTS = ("drop", "mark", "eviction", "loss", "pause")
-"""Kinds of events that can be explained."""
+"""Kinds of events that :func:`explain` can explain."""
 
 COUNT_MAX = 100_000
 """Maximum number of events per call. For every event, every policy states its verdict."""
