@@ -1,4 +1,5 @@
-//! Names the shared library's interface version, so that a program never loads another one.
+//! Gives the shared library a name with the version of its C interface. So a program never loads a
+//! library of a different version.
 
 fn main() {
     let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();

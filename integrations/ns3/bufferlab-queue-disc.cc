@@ -70,7 +70,7 @@ BufferlabStore::GetTypeId()
 
 BufferlabStore::BufferlabStore()
 {
-    // The memory limits what is stored.
+    // The shared memory limits the stored packets, so this queue has no limit.
     SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, 0x7fffffff));
 }
 
@@ -226,7 +226,7 @@ BufferlabMemory::Check(int32_t code, const char* what) const
 void
 BufferlabMemory::TagIngress(uint16_t port, Ptr<const Packet> packet)
 {
-    // Every link copies its packets, so this one belongs to the device.
+    // Every link copies its packets, so the device may change the packet.
     Ptr<Packet> own = ConstCast<Packet>(packet);
     BufferlabTag tag;
     own->RemovePacketTag(tag);
@@ -234,7 +234,7 @@ BufferlabMemory::TagIngress(uint16_t port, Ptr<const Packet> packet)
     own->AddPacketTag(tag);
 }
 
-/* Ipv4QueueDiscItem has the header apart from the packet. */
+/* Returns the ECN state of a packet. Ipv4QueueDiscItem stores the IP header outside the packet. */
 static uint8_t
 GetEcn(Ptr<const QueueDiscItem> item)
 {
@@ -310,7 +310,7 @@ BufferlabMemory::OnEvent(void* user, const bufferlab_event* event)
     BufferlabMemory* self = static_cast<BufferlabMemory*>(user);
     if (event->event == BUFFERLAB_EVICTED)
     {
-        // The victim may be the packet that arrives, which its port does not store yet.
+        // The evicted packet may be the arriving packet, which its port does not store yet.
         self->m_evicted.push_back(*event);
     }
     else if (event->event == BUFFERLAB_PAUSED)
@@ -334,7 +334,7 @@ BufferlabMemory::Settle()
     Check(code, "bufferlab_next_timer");
     if (code == BUFFERLAB_OK && !m_hasTimer)
     {
-        // A resolution of 1 ns would make the timer early, and early timers do nothing.
+        // The time is rounded up to whole nanoseconds, because a timer that is early has no effect.
         Time time = std::max(NanoSeconds((at + 999) / 1000), Simulator::Now());
         m_hasTimer = true;
         m_timer =

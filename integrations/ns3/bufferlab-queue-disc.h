@@ -28,7 +28,7 @@
 namespace ns3
 {
 
-/** Ingress port of a packet, and what its host says about it. */
+/** Ingress port of a packet, and the flow, flags and priority that its host sets. */
 class BufferlabTag : public Tag
 {
   public:
@@ -39,14 +39,14 @@ class BufferlabTag : public Tag
     void Deserialize(TagBuffer buffer) override;
     void Print(std::ostream& os) const override;
 
-    uint16_t ingressPort = 0xffff; //!< 0xffff: the packet was sent by the switch's node
+    uint16_t ingressPort = 0xffff; //!< 0xffff if the switch's node sent the packet
     bool hasHeader = false;        //!< whether the host has set the following fields
     uint32_t flow = 0;
     uint16_t flags = 0; //!< BUFFERLAB_SMALL and others
     uint8_t priority = 0;
 };
 
-/** Stored packets of a port, in order of arrival, each reachable by its number. */
+/** Stored packets of a port, in order of arrival, which can be found by their numbers. */
 class BufferlabStore : public Queue<QueueDiscItem>
 {
   public:
@@ -58,7 +58,7 @@ class BufferlabStore : public Queue<QueueDiscItem>
     Ptr<const QueueDiscItem> Peek() const override;
 
     void Put(uint32_t id, uint8_t queue, Ptr<QueueDiscItem> item);
-    /** Removes a packet for transmission. `isFirst`: it was the oldest of its queue. */
+    /** Removes a packet for transmission. `isFirst` is true if it was the oldest of its queue. */
     Ptr<QueueDiscItem> Take(uint32_t id, bool& isFirst);
     /** Removes a packet without sending it. */
     void Evict(uint32_t id);
@@ -72,16 +72,16 @@ class BufferlabStore : public Queue<QueueDiscItem>
     };
 
     std::unordered_map<uint32_t, Place> m_places;
-    std::unordered_map<uint8_t, std::list<uint32_t>> m_orders; //!< numbers by queue
+    std::unordered_map<uint8_t, std::list<uint32_t>> m_orders; //!< numbers of packets by queue
 };
 
 class BufferlabQueueDisc;
 
-/** One shared memory. */
+/** Shared memory of all ports of a switch. */
 class BufferlabMemory : public Object
 {
   public:
-    /** Counts since the start. */
+    /** Counts of packets and events since the start of the simulation. */
     struct Totals
     {
         uint64_t arrivals = 0;
@@ -90,23 +90,23 @@ class BufferlabMemory : public Object
         uint64_t marks = 0;
         uint64_t departures = 0;
         uint64_t pauses = 0;     //!< demands only: ns-3 has no priority flow control
-        uint64_t misordered = 0; //!< packets that overtook an older one of their queue
-        uint64_t peak = 0;       //!< largest occupancy (bytes)
+        uint64_t misordered = 0; //!< packets that overtook an older packet
+        uint64_t peak = 0;       //!< largest occupancy of the memory (bytes)
     };
 
     /** Sets flow, tags and priority of an arriving packet. */
     typedef std::function<void(Ptr<const QueueDiscItem>, bufferlab_packet&)> Classifier;
 
     static TypeId GetTypeId();
-    /** The switch of a scenario's text without [topology]; port i is device i. Aborts with the
-     *  library's message if the text is wrong. */
+    /** Creates the switch of a scenario text without [topology]; port i is device i. Aborts with
+     *  the library's message if the text is wrong. */
     static Ptr<BufferlabMemory> FromToml(const std::string& text, const NetDeviceContainer& devices);
 
     /** Installs a queue disc at every port and tags arriving packets. */
     void Install();
     void SetClassifier(Classifier classifier);
     const Totals& GetTotals() const;
-    /** Bytes stored; BUFFERLAB_ALL for all ports or queues. */
+    /** Returns the stored bytes; BUFFERLAB_ALL selects all ports or queues. */
     uint64_t GetOccupancy(int32_t port = BUFFERLAB_ALL, int32_t queue = BUFFERLAB_ALL) const;
     /** Aborts if the ledger differs from the content of the queues, or the policy failed. */
     void Verify();
@@ -118,7 +118,7 @@ class BufferlabMemory : public Object
     friend class BufferlabQueueDisc;
     /** Handles an arrival; the packet's number is `id`. */
     bufferlab_verdict Arrive(uint16_t port, Ptr<QueueDiscItem> item, uint32_t& id);
-    /** Takes the next packet of a port; false if there is none. */
+    /** Takes the next packet of a port; returns false if the port may send none. */
     bool Depart(uint16_t port, bufferlab_departure& departure);
     /** Removes evicted packets, frees numbers, and schedules the policy's timer. */
     void Settle();
@@ -132,14 +132,14 @@ class BufferlabMemory : public Object
     std::vector<BufferlabQueueDisc*> m_discs; //!< owned by the traffic control layer
     Classifier m_classifier;
     std::vector<bufferlab_event> m_evicted;
-    std::vector<uint32_t> m_free; //!< numbers of packets that have left
+    std::vector<uint32_t> m_free; //!< free numbers, whose packets have left
     uint32_t m_ids = 0;
     EventId m_timer;
     bool m_hasTimer = false;
     Totals m_totals;
 };
 
-/** One port of a BufferlabMemory. */
+/** Queue disc of one port of a BufferlabMemory. */
 class BufferlabQueueDisc : public QueueDisc
 {
   public:

@@ -22,7 +22,7 @@ done
 # ns-3 3.37 declares constructors in a way that C++20 refuses; 3.44 needs C++20.
 standard=c++20
 if grep -q 'Singleton<T>()' "$1/include/ns3/singleton.h"; then standard=c++17; fi
-# Warnings in headers of ns-3 are not ours. GCC knows /usr/include and needs its own order.
+# The option -isystem hides warnings in headers of ns-3. GCC searches /usr/include without it.
 headers=
 if [ "$1" != /usr ]; then headers="-isystem $(cd "$1/include" && pwd)"; fi
 # shellcheck disable=SC2086

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the flows of `incast-flows.csv` in ns-3 and in bufferlab, and prints a table of both.
+"""Runs the flows of `incast-flows.csv` in ns-3 and in bufferlab, and prints a table of both
+results.
 
     compare.py NS3_PROGRAM BUFFERLAB_PROGRAM
 
-NS3_PROGRAM is what build.sh builds. Needs pyarrow to read bufferlab's tables.
+NS3_PROGRAM is the program that build.sh builds. The script needs pyarrow to read bufferlab's
+tables.
 """
 
 import csv
@@ -20,7 +22,8 @@ POLICIES = ["dt", "abm", "plasticine", "losspass", "occamy"]
 
 
 def fct(rows):
-    """Mean completion times of queries and long flows (ms), and the largest of a query."""
+    """Mean completion times of queries and long flows (ms), and the largest completion time of a
+    query."""
     query = [ns / 1e6 for name, ns in rows if name == "query"]
     long = [ns / 1e6 for name, ns in rows if name == "long"]
     return sum(query) / len(query), max(query), sum(long) / len(long)

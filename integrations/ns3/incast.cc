@@ -1,4 +1,4 @@
-/* A star of hosts around one switch with a shared memory of bufferlab, under a list of flows.
+/* Runs a list of flows in a star of hosts around one switch with a shared memory of bufferlab.
  * Prints the completion time of every flow and the totals of the memory.
  *
  * Copyright the bufferlab authors. SPDX-License-Identifier: MIT
@@ -38,14 +38,14 @@ OnReceived(size_t index, Ptr<const Packet> packet, const Address&)
         flow.endNs = Simulator::Now().GetNanoSeconds();
         if (--g_open == 0)
         {
-            // Retransmissions and acknowledgements under way still leave the buffer.
+            // Retransmissions and acknowledgements in the network still leave the buffer.
             Simulator::Stop(MilliSeconds(50));
         }
     }
 }
 
-/* Dynamic Thresholds once more, from the bytes that ns-3 counts: with one queue per port, a packet
- * is stored iff q + len <= alpha (B - Q) and Q + len <= B. */
+/* Checks Dynamic Thresholds with the bytes that ns-3 counts: with one queue per port, a packet is
+ * stored iff q + len <= alpha (B - Q) and Q + len <= B. */
 static double g_alpha = 0;
 static uint64_t g_buffer = 0;
 static std::vector<Ptr<QueueDisc>> g_discs;
@@ -59,7 +59,7 @@ CheckVerdict(uint32_t port, bool isStored, Ptr<const QueueDiscItem> item)
     {
         total += disc->GetNBytes();
     }
-    // A stored packet is already counted.
+    // ns-3 has already counted a stored packet.
     double before = isStored ? size : 0;
     double queue = g_discs[port]->GetNBytes() - before;
     total -= before;
@@ -89,7 +89,7 @@ ReadFile(const std::string& path)
     return text.str();
 }
 
-/* Lines src,dst,size_bytes,start_ns,class with hosts h0, h1 ... below a line of names. */
+/* Reads lines src,dst,size_bytes,start_ns,class with hosts h0, h1 ... below a line of names. */
 static void
 ReadFlows(const std::string& path)
 {
@@ -133,7 +133,7 @@ ConfigureTcp()
     Config::SetDefault("ns3::RttEstimator::InitialEstimation", TimeValue(MilliSeconds(5)));
 }
 
-/* Priority and flags by the position in the flow, which the sequence number gives. */
+/* Sets priority and flags by the position in the flow, which the sequence number gives. */
 static void
 Classify(uint64_t pias, uint64_t unscheduled, Ptr<const QueueDiscItem> item, bufferlab_packet& packet)
 {
@@ -209,8 +209,8 @@ main(int argc, char** argv)
     for (uint32_t host = 0; host < hosts; host++)
     {
         NetDeviceContainer pair = links.Install(nodes.Get(host), center.Get(0));
-        // A card holds all that its host sends. A port of the switch holds one packet that has
-        // left the memory and waits for the link.
+        // A host's network card can store all packets of its host. A port of the switch stores
+        // one packet that has left the memory and waits for the link.
         DynamicCast<PointToPointNetDevice>(pair.Get(0))->GetQueue()->SetMaxSize(
             QueueSize("1000000p"));
         DynamicCast<PointToPointNetDevice>(pair.Get(1))->GetQueue()->SetMaxSize(QueueSize("1p"));

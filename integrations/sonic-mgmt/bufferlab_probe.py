@@ -1,7 +1,7 @@
 """Runs MMU probing of sonic-mgmt (tests/saitests/probe) against `bufferlab sonic probe`.
 
-The framework asks executors to prepare ports and to check packet counts. The executors here send
-these calls to one simulated chip in a process of the command line. Use::
+The framework asks executors to prepare ports and to check packet counts. The executors of this file
+send these calls to one simulated chip in a process of the command line. Use::
 
     from bufferlab_probe import Chip, install
 
@@ -9,7 +9,7 @@ these calls to one simulated chip in a process of the command line. Use::
         install(chip)                       # registers the environment `sim`
         ...                                 # run a probe with executor_env = "sim"
 
-This file needs Python 3.8 and no package, only the program.
+This file needs Python 3.8 and the program `bufferlab`, but no Python package.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Chip:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", bufsize=1
         )
         self.requests = 0
-        """Number of requests that the simulated chip answered."""
+        """Number of requests that the simulated chip has answered."""
 
     def request(self, **request: Any) -> Mapping[str, Any]:
         """Sends a request to the chip's process and returns the answer."""
@@ -123,7 +123,8 @@ def _executor(chip: Chip, probe: str) -> Type[Any]:
             chip.request(op="prepare", src_port=0, dst_port=1)
 
     class ResumeExecutor(ModelExecutor):
-        """`pfc_xon` has two destinations: the first is drained, the second holds the rest."""
+        """Executor for `pfc_xon` with two destinations: the first is drained, the second stores the
+        rest."""
 
         def check(  # type: ignore[override]
             self,
@@ -160,7 +161,7 @@ class BufferControl:
         self._chip.request(op="persist", src_port=src_port_id, dst_port=dst_port_id, value=count, pg=traffic_keys["pg"])
 
     def hold_buffer(self, port_ids: Sequence[int]) -> None:
-        """Does nothing, because every check blocks its own port."""
+        """Does nothing, because every check blocks its egress port itself."""
 
     def drain_buffer(self, port_ids: Sequence[int], last_port: bool = False) -> None:
         """Does nothing: every check empties the chip, except for persistent groups."""
@@ -188,12 +189,13 @@ EGRESS_DROP, INGRESS_DROP, PFC_PRIO_0, TRANSMITTED_PKTS = 0, 1, 2, 11
 INGRESS_PORT_BUFFER_DROP, EGRESS_PORT_BUFFER_DROP = 12, 13
 # More packets than the memory stores, so that the port sends all stored packets.
 ALL_PACKETS = 10_000_000
-# Pauses that a paused chip repeats between two reads, as measured on Tomahawk 2.
+# Number of pauses that a paused chip repeats between two reads, as measured on Tomahawk 2.
 REPEATED_PAUSES = 220
 
 
 class Ptf:
-    """The calls below PTF tests of the memory: ports, packets and counters, on a simulated chip.
+    """The calls that PTF tests of the memory make: ports, packets and counters, on a simulated
+    chip.
 
     A packet is a pair of egress port and priority. :meth:`install` replaces the modules ``switch``
     and ``ptf.testutils``, so that the framework's *physical* executors run unmodified::
@@ -246,7 +248,7 @@ class Ptf:
         return counters, list(found["sent"])
 
     def read_pg_drop_counters(self, client: Any, port: int) -> List[int]:
-        """Packets from a port that were lost, by priority group."""
+        """Numbers of lost packets from a port, by priority group."""
         return list(self._chip.request(op="counters", port=port)["counters"]["group_drops"])
 
     def read_port_watermarks(self, client: Any, port: int) -> Tuple[List[int], List[int], List[int]]:
@@ -255,7 +257,8 @@ class Ptf:
         return found["queue_shared"], found["group_shared"], found["group_headroom"]
 
     def install(self) -> None:
-        """Puts these calls into the modules that PTF tests and physical executors import."""
+        """Replaces the functions that PTF tests and physical executors import by the calls of this
+        class."""
         switch, tests, testutils = (types.ModuleType(name) for name in ("switch", "sai_qos_tests", "ptf.testutils"))
         exported = {
             "sai_thrift_read_port_counters": self.read_port_counters,

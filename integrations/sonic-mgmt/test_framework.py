@@ -1,4 +1,4 @@
-"""Tests the adapter: against a driver with the framework's steps, and against the framework.
+"""Tests the adapter: against a driver with the framework's steps, and against the framework itself.
 
 The second test needs a checkout of sonic-mgmt: BUFFERLAB_SONIC_MGMT names its folder.
 Usage: python3 test_framework.py PROGRAM SWITCH CHIP
@@ -67,7 +67,7 @@ def search(executor: Any, src: int, dst: int, pool: int, pg: int, start: Optiona
 
 
 def own_driver(chip: Chip) -> None:
-    """Probes pause, loss and resume, then a headroom pool until it is exhausted."""
+    """Probes pause, loss and resume, and then a headroom pool until the pool is exhausted."""
     registry = types.ModuleType("executor_registry")
     registry.ExecutorRegistry = Registry  # type: ignore[attr-defined]
     sys.modules["executor_registry"] = registry
@@ -150,7 +150,8 @@ def framework(chip: Chip, folder: str) -> None:
     pause = run("pfc_xoff_probing", "PfcXoffProbing", [(0, 1, 3)])
     loss = run("ingress_drop_probing", "IngressDropProbing", [(0, 1, 3)])
     assert loss.lower_bound > pause.lower_bound
-    # The physical executors reach the chip through thrift and dataplane, and find this point, too.
+    # The physical executors reach the chip through thrift and dataplane, and find the same pause
+    # point.
     controller = importlib.import_module("buffer_occupancy_controller").BufferOccupancyController
     control = controller(ptf.tx_disable, ptf.tx_enable, ptf, ptf.send_packet, None, None, "")
     again = run("pfc_xoff_probing", "PfcXoffProbing", [(0, 1, 3)], EXECUTOR_ENV="physical", buffer_ctrl=control)

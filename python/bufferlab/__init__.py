@@ -1,7 +1,7 @@
 """bufferlab: a laboratory for the shared packet buffer of datacenter switches.
 
-The package runs the code of the command line.
-A scenario and a seed give equal bytes in the package and on the command line.
+The package and the command line run equal code. A scenario and a seed give equal bytes in both
+cases.
 
 >>> import bufferlab
 >>> scenario = bufferlab.Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"})
@@ -173,7 +173,7 @@ if not TYPE_CHECKING:
     }
 
     def __getattr__(name: str) -> Any:
-        """Finds names of the previous release, and issues a warning."""
+        """Finds names of the previous release of the package, and issues a warning."""
         if name not in _FORMER_NAMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         new = _FORMER_NAMES[name]

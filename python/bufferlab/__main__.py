@@ -1,7 +1,7 @@
-"""``python -m bufferlab``: the commands of the program ``bufferlab``,
-with custom policies in Python.
+"""``python -m bufferlab``: the commands of the program ``bufferlab``, with custom policies in
+Python.
 
-A policy may be ``FILE.py:CLASS``. The options are those of the program ``bufferlab``::
+A policy may be ``FILE.py:CLASS``. The options equal those of the program ``bufferlab``::
 
     python -m bufferlab compare scenario.toml --seeds 5 \\
         --variants dt 'dt(alpha=2)' 'mine.py:FairShare(part=0.5)'
@@ -66,7 +66,7 @@ def _add_scenario(command: argparse.ArgumentParser, what: str = "the scenario fi
 
 def _add_runs(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", type=Path, metavar="DIR", help="folder of the results [default: a folder in results/]")
-    command.add_argument("--verify", action="store_true", help="check every identity after every event (slow)")
+    command.add_argument("--verify", action="store_true", help="check packet conservation and the ledger after every event (slow)")
 
 
 def _add_several(command: argparse.ArgumentParser, seeds: int = 1) -> None:
@@ -112,19 +112,19 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
     command.add_argument("--variant", metavar="VARIANT", help=_VARIANT)
     events = ["drop", "mark", "eviction", "loss", "pause"]
     command.add_argument("--event", choices=events, default="loss", help="kind of event to explain [default: loss]")
-    command.add_argument("--switch", metavar="NAME", help="explain events of this switch only")
-    command.add_argument("--port", type=int, metavar="N", help="explain events of this port only")
+    command.add_argument("--switch", metavar="NAME", help="explain only events of the switch NAME")
+    command.add_argument("--port", type=int, metavar="N", help="explain only events of the port N")
     command.add_argument("--after", default="0 s", metavar="TIME", help='skip events before this time, such as "12.5 ms"')
-    command.add_argument("--nth", type=int, default=1, metavar="N", help="start with the n-th such event [default: 1]")
+    command.add_argument("--nth", type=int, default=1, metavar="N", help="start with the n-th event of this kind [default: 1]")
     command.add_argument("--count", type=int, default=1, metavar="N", help="number of events to explain [default: 1]")
 
 
 def _add_reproduce(command: argparse.ArgumentParser) -> None:
     command.add_argument("names", nargs="+", metavar="NAMES", help="experiments (study/buffers), folders of them (study), or all")
-    command.add_argument("--registry", type=Path, metavar="DIR", help="folder of custom experiments [default: those of the papers]")
+    command.add_argument("--registry", type=Path, metavar="DIR", help="folder of custom experiments [default: the papers' experiments]")
     command.add_argument("--out", type=Path, default=Path("results/reproduce"), metavar="DIR", help="folder of the results")
     command.add_argument("--scale", choices=["quick", "paper"], default="quick", help="size of the experiments [default: quick]")
-    command.add_argument("--seeds", type=int, metavar="N", help="number of seeds per point [default: the experiment's]")
+    command.add_argument("--seeds", type=int, metavar="N", help="seeds per point [default: the number that the experiment sets]")
     command.add_argument("--jobs", type=int, metavar="N", help="number of runs in parallel [default: the number of cores]")
 
 
@@ -145,7 +145,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def _policies(args: argparse.Namespace) -> list[Any]:
-    """Splits the names of policies. The caller checks that the policies exist."""
+    """Splits a list of policies into names. The caller checks that the policies exist."""
     return [name.strip() for name in args.policies.split(",") if name.strip()]
 
 
@@ -166,7 +166,8 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _as_folder(variant: str) -> str:
-    """A folder name: every character other than a letter, a digit or a point becomes a hyphen."""
+    """Returns a folder name: every character other than a letter, a digit or a point becomes a
+    hyphen."""
     words = "".join(c if c.isalnum() or c == "." else "-" for c in variant)
     return "-".join(word for word in words.split("-") if word)
 

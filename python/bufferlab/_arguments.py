@@ -1,4 +1,4 @@
-"""Checks the arguments of the package's calls.
+"""Checks the arguments of calls of the package.
 
 Each check raises an :class:`ArgumentError` with the name of the argument,
 its value and the values that are allowed.
@@ -83,12 +83,12 @@ def _is_text(value: object) -> bool:
 
 
 def metric_id(id: str) -> str:
-    """The current id of a metric; ``id`` may be an id of an earlier version."""
+    """Returns the current id of a metric; ``id`` may be an id of an earlier version."""
     return _bufferlab.metric_id(id) if _is_text(id) else id
 
 
 def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int:
-    """Checks that an argument is a whole number, also of NumPy; refuses booleans."""
+    """Checks that an argument is a whole number (also a number of NumPy); refuses booleans."""
     expected = f"a whole number, {least} or more" if most >= (1 << 32) - 1 else f"a whole number from {least} to {most}"
     try:
         number = operator.index(value)
@@ -126,7 +126,7 @@ def number(argument: str, value: Any, *, least: float = -math.inf, most: float =
 
 
 def flag(argument: str, value: Any) -> bool:
-    """Checks that an argument is ``True`` or ``False``, also of NumPy."""
+    """Checks that an argument is ``True`` or ``False`` (also a boolean of NumPy)."""
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return bool(value)
     raise refuse(argument, value, "True or False")
@@ -170,7 +170,8 @@ def optional_path(argument: str, value: Any, expected: str = "the path of a fold
 
 
 def items(argument: str, value: Any, example: str) -> list[Any]:
-    """Returns the elements of an iterable; refuses text, which Python iterates by character."""
+    """Returns the elements of an iterable; refuses text, because iteration would give its
+    characters."""
     expected = f"a list, such as {argument.rpartition('.')[2]}={example}" if argument.isidentifier() else f"a list, such as {example}"
     if isinstance(value, (str, bytes, bytearray)):
         parts = [part.strip() for part in value.split(",")] if isinstance(value, str) and "(" not in value else [value]

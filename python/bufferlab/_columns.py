@@ -1,4 +1,4 @@
-"""Columns of varied keys in tables: numeric columns, and quantities in base units."""
+"""Columns of varied keys in result tables: numeric columns, and quantities in base units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIMENSIONS = (("size", "bytes", pa.int64()), ("rate", "bps", pa.int64()), ("tim
 
 
 def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]:
-    """The columns of a varied key for its values in the syntax of scenarios.
+    """The table columns of a varied key, from its values in the syntax of scenarios.
 
     >>> columns_of("alpha", ["0.5", "2", None])["alpha"].to_pylist()
     [0.5, 2.0, None]
@@ -38,7 +38,7 @@ def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]
 
 
 def base_units(words: list[str]) -> tuple[str, list[float]] | None:
-    """The name of the base unit (bytes, bits per second, seconds), and the converted quantities.
+    """The name of the base unit (bytes, bits per second, seconds), and the quantities in this unit.
 
     The result is ``None`` if the quantities have different dimensions.
     """
@@ -52,7 +52,8 @@ def base_units(words: list[str]) -> tuple[str, list[float]] | None:
 
 
 def _plain(written: list[str | None]) -> pa.Array[Any] | None:
-    """A column of booleans, integers or floats; ``None`` unless all values have one such type."""
+    """Returns a column of booleans, integers or floats; ``None`` unless all values have one such
+    type."""
     known = [value for value in written if value is not None]
     if known and all(value in ("true", "false") for value in known):
         return pa.array([None if value is None else value == "true" for value in written], pa.bool_())

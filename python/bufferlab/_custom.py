@@ -1,4 +1,4 @@
-"""Custom classes: parameters, registration and transfer to other processes."""
+"""Custom classes: their parameters, their registration and their transfer to other processes."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def param(
 ) -> Any:
     """Declares a parameter of a custom class that needs more than a plain default.
 
-    A value with ``unit="bytes"`` or ``unit="time"`` has its unit in the class
-    and in scenarios (``"100 KB"``, ``"80 us"``). The class reads the value in bytes or picoseconds.
-    A word needs ``choices``. The default of ``min`` is 0.
-    ``min`` and ``max`` are in bytes for a size, and in picoseconds for a time.
+    A value with ``unit="bytes"`` or ``unit="time"`` has its unit in the class and in scenarios
+    (``"100 KB"``, ``"80 us"``). The class reads the value in bytes or picoseconds. A parameter that
+    is a word needs ``choices``. The default of ``min`` is 0. ``min`` and ``max`` are in bytes for a
+    size, and in picoseconds for a time.
     """
     if not isinstance(default, (float, int, str)):
         raise _arguments.refuse("default", default, "a number, a truth value or text")
@@ -74,17 +74,17 @@ class Custom:
     _kind: ClassVar[str] = ""
     """Kind of the custom class, such as "policy"."""
     _base: ClassVar[type[Custom]]
-    """Base class of all custom classes of this kind, such as policies."""
+    """Base class of all custom classes of one kind, such as policies."""
     _example: ClassVar[str] = ""
-    """An example of a name for a custom class of the kind."""
+    """An example of a name for a custom class of this kind."""
     _required: ClassVar[tuple[str, str]] = ("", "")
-    """The method that a subclass must define, and its arguments."""
+    """The method that a subclass must define, with its arguments."""
     _hooks: ClassVar[tuple[str, ...]] = ()
     """Names of the methods that a subclass may define."""
 
     @classmethod
     def _enter(cls, title: str, summary: str, parameters: list[_PlainParameter], hooks: list[str]) -> None:
-        """Adds the class to the registry of its kind, for example of policies."""
+        """Enters the class into the registry of its kind, such as the registry of policies."""
         raise NotImplementedError
 
 
@@ -96,16 +96,17 @@ _registered: dict[tuple[str, str], type[Custom]] = {}
 def register(own: CustomClass) -> CustomClass:
     """Registers a custom policy, congestion control, marking rule or workload under its name.
 
-    As a class decorator, it makes the name available to scenarios, comparisons and sweeps.
-    A class that is defined again (in a notebook, after a reload) replaces its earlier definition.
+    As a class decorator, ``register`` makes the name available to scenarios, comparisons and
+    sweeps. A class that is defined again (in a notebook, after a reload) replaces its earlier
+    definition.
 
     Raises
     ------
     ArgumentError
-        If the class has no kind or no name, or lacks the required method of its kind.
-        Also if a method's name is nearly the name of a method of the kind,
-        if the name of the class is taken or invalid, or if a parameter is declared incorrectly.
-        (The error is also a ``TypeError`` and a ``ValueError``.)
+        If the class has no kind or no name, or lacks the required method of its kind. If a method's
+        name is nearly the name of a method of the kind. If the name of the class is taken or
+        invalid, or if a parameter is declared incorrectly. (The error is also a ``TypeError`` and a
+        ``ValueError``.)
     """
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
         raise ArgumentError(
@@ -142,7 +143,7 @@ def register(own: CustomClass) -> CustomClass:
 
 
 def _written(own: type[Custom]) -> float:
-    """Time of the last change of the files of a class and its custom base classes (Unix time, s).
+    """Time of the last change of the files with a class and its custom base classes (Unix time, s).
 
     Returns the current time if the class is not in a file. Scenarios and manifests do not
     identify the version of a class, so runs from before this time are not reused.
@@ -159,7 +160,8 @@ def _written(own: type[Custom]) -> float:
 
 
 def _refuse_misspelt_methods(own: type[Custom]) -> None:
-    """Refuses a method with nearly the name of a method of the kind: it would never be called."""
+    """Refuses a method with nearly the name of a method of the kind, which would never be
+    called."""
     known = [own._required[0], *own._hooks, "start"]
     for owner in own.__mro__:
         if not issubclass(owner, own._base) or owner is own._base:
@@ -181,8 +183,8 @@ def registered(kind: str) -> dict[str, type[Custom]]:
 
 
 def named(argument: str, own: str | type[Custom]) -> str:
-    """Returns the name of a class, or ``own`` itself if it is a name.
-    Registers an unknown class."""
+    """Returns the name of a class, or ``own`` itself if ``own`` is a name. Registers an unknown
+    class."""
     if isinstance(own, str):
         return _arguments.text(argument, own)
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
@@ -191,7 +193,7 @@ def named(argument: str, own: str | type[Custom]) -> str:
 
 
 def _parameters(own: type[Custom]) -> list[_PlainParameter]:
-    """The parameters of a class: annotated attributes with a default, base classes first."""
+    """The parameters of a class: annotated attributes that have a default, base classes first."""
     found: dict[str, _PlainParameter] = {}
     for owner in reversed(own.__mro__):
         if not issubclass(owner, own._base) or owner is own._base:
@@ -248,10 +250,10 @@ def _parameter(own: type[Custom], name: str, given: Any, hint: Any) -> _PlainPar
 
 
 def pack(loaded: Loaded) -> bytes | None:
-    """Pickles the custom classes that a scenario names; ``None`` without such classes.
+    """Pickles the custom classes that a scenario names; ``None`` if the scenario names none.
 
-    A class of a module is pickled by name, and the other process imports it.
-    A class from a notebook or the prompt is pickled with its code, which requires ``cloudpickle``.
+    A class in an importable module is pickled by name, and the other process imports the module. A
+    class from a notebook or the prompt is pickled with its code, which requires ``cloudpickle``.
     """
     names = [
         *(("policy", name) for name in loaded.policies),

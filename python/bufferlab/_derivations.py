@@ -1,4 +1,4 @@
-"""Results of the calculators: answers with their derivation."""
+"""Results of the calculators: answers with the derivation of each answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Union
 from . import _arguments, _bufferlab
 
 Quantity = Union[str, float]
-"""A quantity: text with a unit, or a number in the base unit."""
+"""A quantity for a calculator: text with a unit, or a number in the base unit."""
 
 
 @dataclass(frozen=True)
@@ -18,37 +18,38 @@ class Line:
     name: str
     """Name of the quantity that this step of the derivation computes."""
     formula: str
-    """The formula of the step in words and symbols."""
+    """The formula of the derivation's step, in words and symbols."""
     substituted: str
-    """The formula with numbers for the symbols; empty without a computation."""
+    """The formula with numbers in place of the symbols; empty without a computation."""
     result: str
-    """The result of the step with its unit."""
+    """The result of the derivation's step, with its unit."""
     source: str
     """The source of the formula: paper and equation, or standard; empty for arithmetic."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A final answer of a calculator."""
+    """A final answer of a calculator: a quantity with its value."""
 
     name: str
     """Name of the quantity that the answer gives."""
     value: float
-    """The answer in its base unit (bytes, seconds, bits/s or no unit); infinite if unbounded."""
+    """Value of the answer in its base unit (bytes, seconds, bits/s or no unit); infinite if
+    unbounded."""
     text: str
-    """The answer with its unit, for people."""
+    """Value of the answer with its unit, as text for people."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity as stated by a calculator, and as measured with simulated packets."""
+    """A quantity with two values: as a calculator states it, and as simulated packets show it."""
 
     quantity: str
     """Name of the compared quantity."""
     stated: float
-    """The calculator's answer in its base unit."""
+    """The calculator's value of the compared quantity, in its base unit."""
     measured: float
-    """The value measured with simulated packets, in the base unit."""
+    """The value that simulated packets give, in the base unit."""
     relation: str
     """The expected relation: measured is ``equal`` to, ``at least`` or ``at most`` stated."""
     bound: float
@@ -61,7 +62,7 @@ class Check:
 class Verification:
     """Comparison of a calculator's answers with simulated packets.
 
-    ``print`` shows the text of ``bufferlab theory … --verify``.
+    ``print`` shows the text of the option ``--verify`` of ``bufferlab theory``.
     """
 
     checks: tuple[Check, ...]
@@ -73,7 +74,7 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether every replayed quantity agrees with the calculator."""
+        """Whether every simulated quantity agrees with the calculator's value."""
         return all(check.holds for check in self.checks)
 
     def __str__(self) -> str:
@@ -82,7 +83,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Derivation:
-    """The derivation of an answer; ``print`` shows it as the command line does."""
+    """The derivation of a calculator's answer; ``print`` shows it as the command line does."""
 
     title: str
     """The question that the calculator answers."""
@@ -95,14 +96,14 @@ class Derivation:
     answers: tuple[Answer, ...]
     """The final answers of the calculator."""
     notes: tuple[str, ...]
-    """Conditions and limits of the answers."""
+    """Conditions and limits of the calculator's answers."""
     text: str
-    """The whole derivation as text."""
+    """The whole derivation as text, as the command line prints it."""
     _question: tuple[str, dict[str, Any]] = field(repr=False, compare=False)
 
     def verify(self) -> Verification:
-        """Simulates the switch of the question with the code of the policies,
-        and compares the results with the answers.
+        """Simulates the switch of the calculator's question with the code of the policies, and
+        compares the results with the answers.
 
         >>> from bufferlab import theory
         >>> found = theory.drain_time().verify()
@@ -113,7 +114,7 @@ class Derivation:
         return Verification(tuple(Check(*check) for check in checks), tuple(left_out), text)
 
     def __getitem__(self, name: str) -> float:
-        """The value of an answer in its base unit."""
+        """The value of an answer in its base unit, by the name of the answer."""
         for answer in self.answers:
             if isinstance(name, str) and answer.name == name:
                 return answer.value
@@ -125,7 +126,7 @@ class Derivation:
 
 
 def calculate(name: str, values: dict[str, Any]) -> Derivation:
-    """Runs the calculator ``name`` with these inputs; skips an input that is ``None``."""
+    """Runs the calculator ``name`` with the given inputs; skips an input that is ``None``."""
     title, lines, table, answers, notes, text = _bufferlab.calculate(name, values)
     columns, rows = table or ([], [])
     return Derivation(

@@ -1,4 +1,4 @@
-"""Folders of results: temporary folders that are removed, and folders of pickled objects."""
+"""Folders of results: temporary folders, which are removed, and folders of pickled objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .exceptions import ResultsError
 __all__ = ["BYTES_MAX", "Parcel", "TemporaryFolder"]
 
 BYTES_MAX = 256 << 20
-"""Largest temporary folder that is pickled (bytes). Pickling needs twice its size in memory."""
+"""Size of the largest temporary folder that is pickled (bytes). Pickling needs twice the size in
+memory."""
 
 
 class TemporaryFolder:
@@ -30,11 +31,12 @@ class TemporaryFolder:
 
 
 class Parcel:
-    """The folder of an object that is pickled or copied.
+    """The result folder of an object that is pickled or copied.
 
-    If the caller chose the folder, the pickle has the folder's absolute path, which the other
-    process must see. The pickle of a temporary folder has the folder's content, because the folder
-    is removed when its process ends. A copy within one process shares the folder.
+    If the caller chose the folder, the pickle has the folder's absolute path. The other process
+    must be able to read this path. The pickle of a temporary folder has the folder's content,
+    because the folder is removed when its process ends. A copy within one process shares the
+    folder.
     """
 
     __slots__ = ("keep", "path")
@@ -50,7 +52,7 @@ class Parcel:
         return self
 
     def fits(self) -> bool:
-        """Whether the folder can be pickled: a temporary folder must be small enough."""
+        """Whether the folder can be pickled. A temporary folder must be small enough."""
         try:
             return self.keep is None or _size(self.path) <= BYTES_MAX
         except OSError:

@@ -1,4 +1,4 @@
-"""Writes Python values in the syntax of TOML."""
+"""Converts Python values to the syntax of TOML."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 _DEPTH_MAX = 64
-"""Maximum nesting depth of lists and tables in a value."""
+"""Maximum nesting depth of lists and tables in a value of a scenario key."""
 
 
 def key(name: str, at: str = "the scenario") -> str:
@@ -54,7 +54,7 @@ def _string(text: str, at: str) -> str:
 
 
 def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
-    """Writes a value on one line; ``at`` names it in errors.
+    """Writes a value of TOML on one line; ``at`` is the name of the value in errors.
 
     >>> value({"name": "abm", "alpha": 0.5})
     '{ name = "abm", alpha = 0.5 }'
@@ -98,7 +98,7 @@ def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
 def _plain(item: Any) -> Any:
     """Converts arrays and scalars of NumPy, pandas or Arrow to lists and numbers.
 
-    Returns any other item unchanged.
+    Returns an item of another type unchanged.
     """
     if isinstance(item, (str, int, float, Mapping, Sequence)):
         return item

@@ -1,4 +1,4 @@
-"""Variants to compare, as text or as a class. This module loads classes from Python files."""
+"""Variants of a comparison, as text or as a class. This module loads classes from Python files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _OF_A_FILE = re.compile(
 
 
 def texts(variants: Sequence[VariantLike]) -> list[str]:
-    """Converts variants for the extension module, and registers every custom policy in them.
+    """Converts variants for the extension module, and registers the custom policies of the
+    variants.
 
     >>> texts(["dt(alpha=0.5)", "low: abm"])
     ['dt(alpha=0.5)', 'low: abm']
@@ -55,7 +56,7 @@ def text_of(argument: str, variant: VariantLike) -> str:
 
 
 def register_file(path: Path) -> list[type[Custom]]:
-    """Registers every custom class of a file, of any kind, and returns these classes."""
+    """Registers every custom class in a Python file, of any kind, and returns these classes."""
     _demand("path", path)
     found = [value for value in vars(_module("path", path)).values() if _is_custom(value, path) and isinstance(value.__dict__.get("name"), str)]
     if not found:
@@ -84,7 +85,7 @@ def _is_custom(value: object, path: Path) -> TypeGuard[type[Custom]]:
 
 
 def _module(argument: str, path: Path) -> ModuleType:
-    """Imports a file as the module that worker processes import."""
+    """Imports a Python file as the module that worker processes also import."""
     if not path.stem.isidentifier():
         raise ArgumentError(
             f"{argument}: {path}: {path.stem!r} is no name of a module", f"rename the file, such as {_as_module(path)}.py", argument

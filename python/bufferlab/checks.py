@@ -1,4 +1,4 @@
-"""The conformance suite: checks that a policy satisfies the rules for all policies."""
+"""The conformance suite: checks whether a policy satisfies the rules for all policies."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ class Check:
     finding: Literal["holds", "fails", "not claimed"]
     """Result of checking the claim about the policy."""
     why: str
-    """The violation of the claim, or the reason why the policy does not make the claim."""
+    """The violation of the claim, or the reason why the suite does not claim it for the policy."""
     counterexample: str | None
     """The shortest script of arrivals and departures that violates the claim."""
 
 
 @dataclass(frozen=True)
 class Conformance:
-    """The checks of a policy. ``print`` shows a line per claim, then the first counterexample."""
+    """The checked claims of a policy. ``print`` shows a line per claim, then the first
+    counterexample."""
 
     policy: str
     """Name of the checked policy."""
@@ -43,7 +44,7 @@ class Conformance:
 
     @property
     def holds(self) -> bool:
-        """Whether the policy satisfies every claim of the suite."""
+        """Whether the policy satisfies every claim of the conformance suite."""
         return not self.failures
 
     @property
@@ -87,10 +88,10 @@ def conformance(
         Whether the policy has reasons to admit or drop other than its ``threshold``
         and the size of the buffer.
     most_evictions
-        Maximum number of stored packets that one arrival may evict; the suite checks this number.
+        Maximum number of stored packets that one arrival may evict. The suite checks this limit.
     vectors
-        A file of golden vectors in the format of ``testdata/policy/``.
-        Each vector is checked as a claim.
+        A file of golden vectors in the format of ``testdata/policy/``. The suite checks each vector
+        as a claim.
 
     >>> print(conformance("dt", effort="quick").failures)
     ()

@@ -1,4 +1,4 @@
-"""Comparisons of policies, paired by seed, with 95 % confidence intervals."""
+"""Comparisons of policies on equal traffic, paired by seed, with 95 % confidence intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Caveat", "Cell", "Change", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
 
 PolicyChoice = Union["PolicyName", Literal["all"], str, "type[Policy]"]
-"""A policy's name, the class of a custom policy, or ``"all"`` for all policies that fit."""
+"""A policy's name, the class of a custom policy, or ``"all"`` for all policies that fit the
+scenario."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,10 @@ class Estimate:
     seeds: int
     """Number of seeds over which the mean is computed."""
     mean: float
-    """Mean of the metric over the seeds, in the unit of the metric."""
+    """Mean of the metric over the seeds, in the metric's unit."""
     half_width: float | None
-    """Half the width of the interval, in the metric's unit; ``None`` with a single seed."""
+    """Half the width of the confidence interval, in the metric's unit; ``None`` with a single
+    seed."""
 
     def __str__(self) -> str:
         return f"{self.mean:.6g}" if self.half_width is None else f"{self.mean:.6g} ± {self.half_width:.3g}"
@@ -52,9 +54,10 @@ class Change:
     """A policy's change against the baseline, paired by seed, as a fraction of the baseline."""
 
     seeds: int
-    """Number of seeds that both policies have."""
+    """Number of seeds for which both policies have a value."""
     mean: float
-    """Ratio of the two means minus 1: -0.5 is half the baseline."""
+    """Ratio of the policy's mean to the baseline's mean, minus 1. The value -0.5 means half the
+    baseline."""
     low: float | None
     """Lower end of the 95 % confidence interval; ``None`` with a single seed."""
     high: float | None
@@ -70,21 +73,23 @@ class Cell:
     """Values of one metric for one policy."""
 
     policy: str
-    """Name of the policy or label of the variant."""
+    """Name of the policy, or label of the variant, that the values belong to."""
     values: tuple[float | None, ...]
-    """Values in the order of :attr:`Comparison.seeds`; ``None`` for a seed without a value."""
+    """Values of the metric in the order of :attr:`Comparison.seeds`; ``None`` for a seed without a
+    value."""
     estimate: Estimate | None
-    """Mean over the seeds with its interval; ``None`` without values."""
+    """Mean of the metric over the seeds with its interval; ``None`` without values."""
     change: Change | None
     """Change of the policy against the baseline.
 
-    The change is ``None`` for the baseline, without common seeds, and for a baseline of zero.
+    The change is ``None`` for the baseline, without common seeds, and if the baseline's mean is
+    zero.
     """
 
 
 @dataclass(frozen=True)
 class Caveat:
-    """A warning about the numbers of a comparison, to check before you trust them."""
+    """A warning about the numbers of a comparison, to check before you trust these numbers."""
 
     id: str
     """Short name of the warning for programs, such as ``few-samples``."""
@@ -97,8 +102,8 @@ class Caveat:
 class Comparison:
     """A comparison of the runs in a folder; the first policy is the baseline.
 
-    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle.
-    If the comparison has ``out``, the pickle has only the path of its folder.
+    If the caller did not set ``out``, a pickle of the comparison contains its runs (at most 256
+    MiB). Otherwise the pickle has only the path of the folder.
 
     >>> from bufferlab import compare
     >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "cs"], seeds=2)
@@ -135,7 +140,7 @@ class Comparison:
         self.left_out: Mapping[str, str] = {}
         """With ``policies="all"``: policies that cannot run in this scenario, with the reason."""
         self.kept = 0
-        """Number of runs that :func:`compare` reused."""
+        """Number of finished runs that :func:`compare` reused."""
         self._cells = {plain[0]: {cell[0]: _cell(cell) for cell in cells} for plain, cells in report[2]}
 
     def _parcel(self) -> Parcel:
@@ -151,8 +156,8 @@ class Comparison:
         vars(self).update(state)
 
     def __eq__(self, other: object) -> bool:
-        """Whether policies, seeds and numbers of two comparisons are equal,
-        whatever the folders."""
+        """Whether policies, seeds and numbers of two comparisons are equal. The folders may
+        differ."""
         if not isinstance(other, Comparison):
             return NotImplemented
         return (self.policies, self.seeds, self._cells) == (other.policies, other.seeds, other._cells)
@@ -166,12 +171,12 @@ class Comparison:
         Raises
         ------
         UnknownNameError
-            If the runs have no such metric.
+            If the runs of the comparison have no such metric.
         """
         return metric_called("id", id, self.metrics)
 
     def __getitem__(self, metric: str) -> dict[str, Cell]:
-        """The cells of a metric by policy; ``metric`` is the stable name."""
+        """The cells of a metric by policy; ``metric`` is the metric's stable name."""
         if not (isinstance(metric, str) and _arguments.metric_id(metric) in self._cells):
             raise _arguments.unknown("metric", "metric", metric, self._cells)
         return self._cells[_arguments.metric_id(metric)]
@@ -190,7 +195,7 @@ class Comparison:
         return caveats + _html.table(caption, ("metric", *self.policies), rows)
 
     def run(self, policy: str, seed: int) -> Run:
-        """The run of a policy with one of the seeds.
+        """The run of a policy with a given seed.
 
         Raises
         ------
@@ -231,7 +236,7 @@ class Comparison:
         return found
 
     def table(self) -> Table:
-        """A data table with one row per metric and policy: mean, interval,
+        """A data table with one row per metric and policy. Its columns have the mean, the interval,
         and the change against the baseline with its interval.
 
         >>> from bufferlab import compare
@@ -245,7 +250,7 @@ class Comparison:
         return Table.from_parquet(path, name="comparison")
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the report, an HTML file that needs no network, and returns its path.
+        """Writes the comparison's report, an HTML file that needs no network, and returns its path.
 
         By default, the report is in the folder of the comparison.
         """
@@ -259,7 +264,7 @@ class Comparison:
 
 
 def copy_report(written: Path, to: Path) -> Path:
-    """Copies a report to the path that the caller chose."""
+    """Copies a report to the path that the caller requested."""
     try:
         return Path(shutil.copyfile(written, to))
     except OSError as error:
@@ -292,7 +297,7 @@ def compare(
 ) -> Comparison:
     """Compares buffer policies on equal traffic, paired by seed.
 
-    The scenario's policy keeps its parameters; all other policies have their defaults.
+    The scenario's policy keeps its parameters; all other policies have their default parameters.
 
     Parameters
     ----------
@@ -304,25 +309,27 @@ def compare(
         The default without variants is ``dt``, ``cs`` and ``abm``.
     variants
         Policies with parameters and other changes to the scenario, such as ``"dt(alpha=0.5)"``,
-        ``"deep: dt + switch.buffer=2 MB"`` or ``"mine.py:FairShare(part=0.5)"``. Classes of
-        custom policies are variants, too. Variants follow ``policies`` in the comparison.
-        ``docs/reference/scenarios.md`` has the grammar.
+        ``"deep: dt + switch.buffer=2 MB"`` or ``"mine.py:FairShare(part=0.5)"``. Classes of custom
+        policies are variants, too. Variants follow ``policies`` in the comparison.
+        ``docs/reference/scenarios.md`` has the grammar of variants.
     seeds
         Number of seeds, counted from the seed of the scenario upwards.
     out
-        Folder of the results, in the format of the command line: ``<policy>/seed-<n>``
-        and the report. Finished runs in the folder are reused, except runs from before the last
-        change of a custom class. The comparison includes all earlier runs of the same scenario.
-        By default, results are in a temporary folder that is removed with the returned comparison.
+        Folder of the results, in the format of the command line: ``<policy>/seed-<n>`` and the
+        report. ``compare`` reuses finished runs in the folder, except runs from before the last
+        change of a custom class. The comparison includes all earlier runs of the same scenario in
+        the folder. By default, results are in a temporary folder that is removed with the returned
+        comparison.
     replace
-        First remove runs of a different scenario from ``out``.
+        Whether to remove runs of a different scenario from ``out`` first.
     executor
-        Place where runs execute, as for :func:`sweep`.
+        Place where the runs execute, as for :func:`sweep`.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``;
         by default the number of cores.
     verify
-        Check packet conservation and the ledger after every event, not only at the end (slow).
+        Whether to check packet conservation and the ledger after every event, not only at the end
+        (slow).
     progress
         A bar (``True``), no progress (``False``), or a function that is called
         with a :class:`Progress`.
@@ -330,16 +337,16 @@ def compare(
     Raises
     ------
     ArgumentError
-        If an argument of the call is wrong.
+        If an argument of :func:`compare` is wrong.
     ScenarioError
         If the scenario cannot be read.
     RunError
-        If a run fails. The other runs are complete and in the attribute ``comparison``
-        of the error. A repeated call with the same ``out`` executes only missing runs.
-        If a variant has an invalid scenario, the error has this attribute, too.
+        If a run fails. The other runs are complete and in the attribute ``comparison`` of the
+        error. A repeated call with the same ``out`` executes only missing runs. If the scenario of
+        a variant is invalid, the error has the attribute ``comparison``, too.
     ResultsError
-        If ``out`` has content other than runs of this scenario; ``replace`` allows runs
-        of a different scenario. Also if a policy is given twice.
+        If ``out`` has content other than runs of this scenario (``replace`` allows runs of a
+        different scenario), or if a policy is given twice.
 
     Examples
     --------
@@ -371,7 +378,7 @@ def repeat(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Comparison:
-    """Runs a scenario with its policy and several seeds, for means with intervals.
+    """Runs a scenario with its policy and several seeds, to get means with intervals.
 
     The function has the arguments of :func:`compare`.
 
@@ -399,9 +406,11 @@ def _compare(
     warn(scenario)
     keep = TemporaryFolder() if how.out is None else None
     folder = how.out if how.out is not None else keep.path / "runs" if keep else Path()
-    # A single run replaces its folder atomically, so only several runs need a claim.
+    # A single run replaces its folder atomically. Only a call with several runs must claim the
+    # folder.
     with _bufferlab.Claim(folder) if policies or variants or how.seeds > 1 else nullcontext():
-        # With `verify`, finished runs are not reused, because only a new run checks its identities.
+        # With `verify`, finished runs are not reused, because only a new run checks the ledger
+        # after events.
         planned, order, kept, left_out, refused = _bufferlab.plan(
             scenario._source(), policies, variants, how.seeds, folder, how.replace, not how.verify, None
         )

@@ -39,7 +39,7 @@ __all__ = ["Ack", "CongestionControl", "Hop", "Path", "Window", "custom_congesti
 
 @dataclass(frozen=True)
 class Path:
-    """The transport and path of a flow, as its congestion control sees them."""
+    """The transport and path of a flow, which its congestion control can read."""
 
     line_rate_bps: int
     """Rate of the sender's link (bits per second)."""
@@ -68,14 +68,15 @@ class CongestionControl(Custom):
     """Name of the congestion control in scenarios: lower-case letters
     and digits joined by ``-``."""
     uses_ecn: ClassVar[bool] = False
-    """Whether the flow's packets are ECN-capable, so that switches mark instead of drop them."""
+    """Whether the flow's packets are ECN-capable, so that switches mark the packets instead of
+    dropping them."""
     wants_telemetry: ClassVar[bool] = False
     """Whether every switch on the path reports its queue length (:attr:`Ack.telemetry`)."""
     governs_window: ClassVar[bool] = False
-    """Whether the control alone sets the window, also during recovery from losses.
+    """Whether the congestion control alone sets the window, also during recovery from losses.
 
-    After a timeout, the window is still one segment until the next ACK.
-    Queue pairs (RDMA) accept only such controls.
+    After a timeout, the window is still one segment until the next ACK. Queue pairs (RDMA) accept
+    only congestion controls that set the window alone.
     """
     starts_at_line_rate: ClassVar[bool] = False
     """Whether flows start with one bandwidth-delay product in flight by default."""
@@ -98,14 +99,14 @@ class CongestionControl(Custom):
             "starts_at_line_rate": cls.starts_at_line_rate,
         }
         if not cls.governs_window and "on_congestion" not in hooks:
-            # Without a reaction to congestion, the window would never shrink after slow start.
+            # Without a reaction to congestion, the window would never shrink after the slow start.
             hooks = [*hooks, "on_congestion"]
         _bufferlab.register_congestion_control(cls, cls.name, title, summary, parameters, hooks, wishes)
 
     def start(self, window: Window) -> None:
-        """Called once with the first window, when the flow starts.
+        """Called once with the first window, when the flow of the control starts.
 
-        Parameters and :attr:`path` are already set.
+        The parameters of the class and :attr:`path` are already set.
         """
 
     def on_ack(self, ack: Ack, window: Window) -> None:
@@ -116,9 +117,9 @@ class CongestionControl(Custom):
         """Called when the flow must slow down while ``flight`` segments are in the network.
 
         The method sets ``window.slow_start_threshold``. Loss recovery then sets the window itself,
-        unless the class :attr:`governs_window`. By default, the threshold follows NewReno.
-        After a loss or a timeout it is half the flight, after a mark half the window.
-        The threshold is at least two segments.
+        unless the class :attr:`governs_window`. By default, the threshold follows NewReno. After a
+        loss or a timeout the threshold is half the flight. After a mark it is half the window. The
+        threshold is at least two segments.
         """
         base = window.size if event == "mark" else float(flight)
         window.slow_start_threshold = max(base / 2.0, 2.0)
@@ -130,7 +131,8 @@ class CongestionControl(Custom):
         """Called before a queue pair sends a packet of ``size`` bytes (RDMA)."""
 
     def begin_message(self, idle_ps: int) -> None:
-        """Called when an open connection starts another message after ``idle_ps`` without traffic.
+        """Called when an open connection sends another message after ``idle_ps`` (ps) without
+        traffic.
 
         The segments of the new message count from 0.
         """

@@ -1,4 +1,4 @@
-"""Exceptions of the package. ``except BufferlabError`` catches all of them."""
+"""Exceptions of the package. ``except BufferlabError`` catches every exception of the package."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class BufferlabError(Exception):
 
 
 class ArgumentError(BufferlabError, TypeError, ValueError):
-    """An argument has a wrong type, is out of range or is an unknown name. No run has started.
+    """An argument has a wrong type, is out of range or is an unknown name. The call has started no
+    run.
 
     >>> import bufferlab
     >>> try:
@@ -65,7 +66,7 @@ class ArgumentError(BufferlabError, TypeError, ValueError):
         super().__init__(message, help)
         self.args = (message, help, argument)
         self.argument = argument
-        """Name of the argument that is wrong."""
+        """Name of the argument that has a wrong value."""
 
 
 class UnknownNameError(ArgumentError, KeyError):
@@ -83,21 +84,22 @@ class UnknownNameError(ArgumentError, KeyError):
 
 @dataclass(frozen=True)
 class Problem:
-    """A mistake in a scenario, or a warning to check before you trust its numbers."""
+    """A mistake in a scenario, or a warning to check before you trust the scenario's numbers."""
 
     message: str
     """Description of the problem in the scenario, without the key."""
     key: str
-    """The dotted key at fault (``switch.policy``, ``workload.0.load``); empty without a key."""
+    """The dotted key that has the mistake (``switch.policy``, ``workload.0.load``); empty without a
+    key."""
     file: str | None
-    """The file with the problem; ``None`` if :meth:`Scenario.set` set the key.
+    """The file with the mistake; ``None`` if :meth:`Scenario.set` set the key.
 
-    The name of the scenario in angle brackets, for a scenario from a dictionary or text.
+    For a scenario from a dictionary or text, the name of the scenario in angle brackets.
     """
     line: int | None
-    """The line of the problem in :attr:`file`, from 1."""
+    """The line of the mistake in :attr:`file`, from 1."""
     help: str | None
-    """Advice how to solve the problem, or ``None``."""
+    """Advice on how to solve the problem, or ``None``."""
     unknown: str | None = None
     """The kind of the unknown name (``policy``); ``None`` for other problems."""
 
@@ -108,7 +110,7 @@ class Problem:
 
 
 class ScenarioError(BufferlabError):
-    """A scenario cannot be read. The error lists all mistakes of the scenario, with their places.
+    """A scenario cannot be read. The error lists all mistakes in the scenario, with their places.
 
     >>> import bufferlab
     >>> try:
@@ -157,7 +159,7 @@ class RunError(BufferlabError):
 class PolicyError(RunError):
     """A custom policy failed during a run: it raised an exception, or returned an invalid value.
 
-    The ``__cause__`` is the exception of the policy, so Python shows its traceback first.
+    The ``__cause__`` is the exception that the policy raised, so Python shows its traceback first.
     """
 
     def __init__(
@@ -187,14 +189,14 @@ class PolicyError(RunError):
         self.method = method
         """Name of the policy's method that raised the error."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty without an exception
-        of the policy."""
+        """Traceback of the policy's exception as text, also from another process; empty without
+        such an exception."""
 
 
 class MarkingError(RunError):
     """A custom marking rule failed during a run: it raised an exception, or returned no boolean.
 
-    The ``__cause__`` is the exception of the rule, so Python shows its traceback first.
+    The ``__cause__`` is the exception that the rule raised, so Python shows its traceback first.
     """
 
     def __init__(
@@ -221,13 +223,15 @@ class MarkingError(RunError):
         self.time_ps = time_ps
         """Simulated time at which the marking rule failed (ps)."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty without an exception of the rule."""
+        """Traceback of the rule's exception as text, also from another process; empty without an
+        exception."""
 
 
 class ControlError(RunError):
-    """A custom congestion control failed during a run: it raised, or set an invalid window.
+    """A custom congestion control failed during a run. It raised an exception, or set an invalid
+    window.
 
-    The ``__cause__`` is the exception of the control, so Python shows its traceback first.
+    The ``__cause__`` is the exception that the control raised, so Python shows its traceback first.
     """
 
     def __init__(
@@ -257,14 +261,14 @@ class ControlError(RunError):
         self.method = method
         """Name of the congestion control's method that raised the error."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty without an exception
-        of the control."""
+        """Traceback of the control's exception as text, also from another process; empty without
+        such an exception."""
 
 
 class WorkloadError(RunError):
     """A custom workload failed: it raised an exception, or yielded an invalid flow.
 
-    The ``__cause__`` is the exception of the workload.
+    The ``__cause__`` is the exception that the workload raised.
     """
 
     def __init__(self, message: str, help: str = "", workload: str = "", traceback: str = "") -> None:
@@ -273,7 +277,7 @@ class WorkloadError(RunError):
         self.workload = workload
         """Name of the workload that failed."""
         self.traceback = traceback
-        """Traceback as text; empty without an exception of the workload."""
+        """Traceback of the workload's exception as text; empty without an exception."""
 
 
 class ConformanceError(BufferlabError):
@@ -310,17 +314,18 @@ class DomainError(BufferlabError, ValueError):
         self.input = input
         """Name of the calculator's argument that is wrong."""
         self.value = value
-        """Value of the wrong argument, in its base unit."""
+        """Value of the wrong argument of the calculator, in its base unit."""
         self.valid = valid
         """The values that the calculator's argument may have."""
 
 
 class ConfigurationError(BufferlabError):
-    """A configuration of a switch cannot be read, or a request about it is invalid."""
+    """A configuration of a switch cannot be read, or a request about the configuration is
+    invalid."""
 
 
 class MissingExtraError(BufferlabError, ImportError):
-    """An optional library is not installed."""
+    """An optional Python library is not installed."""
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed", f"pip install 'bufferlab[{extra}]'")
@@ -328,4 +333,4 @@ class MissingExtraError(BufferlabError, ImportError):
 
 
 class BufferlabWarning(UserWarning):
-    """A warning about a run's numbers, to check before you trust them."""
+    """A warning about a run's numbers, to check before you trust these numbers."""

@@ -1,12 +1,12 @@
-"""Execution of runs: in this process, in other processes of this machine, or on an executor.
+"""Executes runs: in this process, in other processes of this machine, or on an executor.
 
 An executor is any object with ``submit(function, *arguments)`` that returns a future
 with ``result()``, ``cancel()`` and ``add_done_callback(function)``.
 Examples are the executors of :mod:`concurrent.futures`, and ``dask.distributed.Client``
 with every deployment of Dask (local, SLURM, Kubernetes, YARN).
 
-A worker receives a :class:`Unit`: the resolved scenario with the files that it refers to,
-independent of this machine.
+A worker receives a :class:`Unit`, which is independent of the caller's machine: the resolved
+scenario with its files.
 The worker returns the content of the result folder, so no shared file system is necessary.
 A run depends only on its unit, so every worker and every retry gives an equal result.
 """
@@ -36,10 +36,10 @@ __all__ = ["Executor", "ExecutorOption", "Future", "Unit", "run_unit"]
 
 
 class Future(Protocol):
-    """A result of an executor that may not be available yet."""
+    """A result that an executor delivers, possibly later."""
 
     def result(self) -> Any:
-        """Waits for the result and returns it, or raises the call's exception."""
+        """Waits for the result and returns it, or raises the exception of the call."""
 
     def cancel(self) -> Any:
         """Cancels the submitted call, whose result is no longer needed."""
@@ -56,12 +56,12 @@ class Executor(Protocol):
 
 
 ExecutorOption = Union[Executor, Literal["threads", "processes"]]
-"""The place where runs execute.
+"""The place where runs execute: ``"threads"``, ``"processes"`` or an executor.
 
-``"threads"`` means this process, with one thread per run.
-Threads wait for the interpreter only for the decisions of custom classes in Python.
-``"processes"`` means new processes of this machine.
-A script then needs ``if __name__ == "__main__":``. The caller creates and closes an executor.
+``"threads"`` means the caller's process, with one thread per run. Threads wait for the interpreter
+only for the decisions of custom classes in Python.
+``"processes"`` means new processes of the caller's machine. A script then needs ``if __name__ ==
+"__main__":``. The caller of the package creates and closes an executor.
 """
 
 
@@ -72,17 +72,17 @@ class Unit:
     scenario: str
     """The resolved scenario of the run, as text."""
     inputs: tuple[tuple[str, bytes], ...]
-    """Names and contents of the files that the scenario refers to."""
+    """Names and contents of the files to which the scenario refers."""
     caveats: tuple[tuple[str, str, str], ...]
-    """Caveats of the run's numbers: id, message, advice."""
+    """Caveats of the run's numbers: id, message, and advice to the user."""
     verify: bool
-    """Whether to check every conservation identity after every event."""
+    """Whether the run checks every conservation identity after every event."""
     own: bytes | None
     """Pickled custom classes that the scenario names."""
     version: tuple[str, str | None]
     """Version and source revision of the caller; a worker of another version refuses the unit."""
     folder: str | None
-    """Folder where the worker writes the result; ``None`` without a shared file system."""
+    """Folder in which the worker writes the result; ``None`` without a shared file system."""
     variant: tuple[str, str] | None = None
     """Label of the variant in a comparison, and its text; ``None`` for a plain policy."""
 
@@ -95,8 +95,8 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
 
     Returns ``None`` if the worker wrote the files to ``unit.folder``.
 
-    ``attempt`` makes the arguments of every retry different.
-    Some executors cache results and failures by argument.
+    The argument ``attempt`` differs between attempts, because some executors cache results and
+    failures by argument.
     """
     with _desk(unit) as (desk, loaded):
         folder = Path(unit.folder) if unit.folder is not None else desk / "run"
@@ -116,7 +116,7 @@ def take_unit(unit: Unit, wanted: str, attempt: int = 0) -> bytes:
 
 @contextmanager
 def _desk(unit: Unit) -> Iterator[tuple[Path, _bufferlab.Loaded]]:
-    """Unpacks a unit into a temporary folder; yields the folder and the loaded scenario."""
+    """Unpacks a unit into a temporary folder; yields the folder and the unit's loaded scenario."""
     if unit.version != _bufferlab.version():
         raise BufferlabError(
             f"a worker has bufferlab {_version_in_words(_bufferlab.version())}, the work was given out by {_version_in_words(unit.version)}",
@@ -139,8 +139,8 @@ def _version_in_words(version: tuple[str, str | None]) -> str:
 class _Processes:
     """A pool of processes on this machine.
 
-    When one process dies, the whole pool of the standard library is unusable.
-    The next submission after a process has died makes a new pool.
+    When one process dies, the whole pool of the standard library is unusable. So the next
+    submission after a death makes a new pool.
     """
 
     #: Time in which an interrupted worker must end its run and remove its files (s).
@@ -198,7 +198,7 @@ def _interrupt(worker: Any) -> None:
 
 
 _is_busy = False
-"""Whether this worker executes a run. Otherwise an interruption raises no exception."""
+"""Whether this worker executes a run. Between runs, an interruption raises no exception."""
 _is_interrupted = False
 """Whether this worker was interrupted. An interrupted worker refuses all queued runs."""
 
@@ -231,13 +231,13 @@ def _interruptible(fn: Callable[..., Any], *args: Any) -> Any:
 
 
 def told(error: BaseException) -> str:
-    """Describes the failure of a run in one line."""
+    """Describes in one line why a run failed."""
     return error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)
 class How:
-    """The checked arguments that `compare`, `repeat`, `sweep` and `reproduce` share."""
+    """The checked arguments that the calls `compare`, `repeat`, `sweep` and `reproduce` share."""
 
     seeds: int
     out: Path | None
@@ -248,7 +248,7 @@ class How:
     retries: int
     shared: bool
     tell: Callable[[float, int, int, int], None] | None
-    """Function that receives the progress; ``None`` without progress."""
+    """Function that receives the progress of the runs; ``None`` without progress."""
 
     @classmethod
     def checked(
@@ -264,7 +264,7 @@ class How:
         shared: bool = False,
         progress: ProgressOption = None,
     ) -> How:
-        """Checks the arguments that several calls share.
+        """Checks the arguments that the calls `compare`, `repeat`, `sweep` and `reproduce` share.
 
         Raises
         ------
@@ -296,7 +296,7 @@ def _executor(option: Any) -> ExecutorOption:
     Raises
     ------
     ArgumentError
-        If the argument is neither a known word nor an object with ``submit``.
+        If the argument is neither a known word nor an object with the method ``submit``.
     """
     if isinstance(option, str):
         if option in ("threads", "processes"):
@@ -330,11 +330,11 @@ def _opened(how: How) -> Iterator[Executor]:
 
 
 def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException | None]:
-    """Executes all jobs and stores their results as they arrive.
+    """Executes all jobs and stores the results of each job when they arrive.
 
     Returns the error of each job, or ``None``, in the order of the jobs.
-    Errors of the scenario or of the simulation are not retried.
-    Other failures, such as a dead worker or a full disk, are retried up to ``retries`` times.
+    Errors of the scenario or of the simulation are not retried. After other failures, such as a
+    dead worker or a full disk, a job is retried up to ``retries`` times.
     """
     if how.executor == "threads":
         return list(_bufferlab.execute(list(jobs), how.jobs or 0, how.verify, how.tell))
@@ -406,7 +406,7 @@ class _Courier:
         retries: int,
         tell: Callable[[float, int, int, int], None] | None,
     ) -> None:
-        """Makes a courier for ``count`` jobs.
+        """Makes a courier for ``count`` jobs of a caller.
 
         A worker calls ``work`` with the ``arguments`` of the job's index
         and the number of the attempt. The courier calls ``store`` with the index and the result.
@@ -431,7 +431,7 @@ class _Courier:
                 while waiting and len(self._under_way) < self.WINDOW:
                     self._send(waiting.pop())
                 try:
-                    # The wait has a time limit, so that Ctrl-C is handled.
+                    # The wait for results has a time limit, so that Python handles Ctrl-C.
                     index = self._arrived.get(timeout=0.2)
                 except queue.Empty:
                     continue
@@ -462,15 +462,15 @@ class _Courier:
         future.add_done_callback(lambda _: self._arrived.put(index))
 
     def _receive(self, index: int) -> BaseException | None:
-        """Stores a result and deletes the future, to release its memory."""
+        """Stores a result and deletes its future, to release the memory of the future."""
         future = self._under_way.pop(index)
         try:
             self._store(index, future.result())
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # `CancelledError` is not an `Exception`.
-            # A scheduler may cancel units without a request.
+            # `CancelledError` is not an `Exception`. A scheduler may cancel units without a request
+            # of the caller.
             return error
         return None
 

@@ -1,7 +1,7 @@
-"""Explanations of drops, marks and evictions.
+"""Explanations of drops, marks, evictions and pauses.
 
-An explanation has the limit that was exceeded, the queues that occupied the buffer,
-and the verdict of every other policy.
+An explanation has the exceeded limit, the queues that occupied the buffer, and the verdict of every
+other policy.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ def explain(
     event
         Kind of the explained event; ``"loss"`` is a drop or an eviction.
     switch, port
-        Switch and port of the events; by default all switches and ports.
+        Switch and port of the explained events; by default all switches and ports.
     after
         Time before which events are skipped: text with a unit, or seconds.
     nth, count
-        Number of the first explained event, and number of explained events.
+        Number of the first event to explain, and number of events to explain.
 
     Returns
     -------
     list of dict
-        A dictionary per event, with the keys of ``explanations.json``:
-        the packet, the exceeded limit, the occupancy of the buffer by queue,
-        and the ``opinions`` of every registered policy.
+        A dictionary for each event, with the keys of ``explanations.json``. The dictionary has the
+        packet, the exceeded limit, the occupancy of the buffer by queue, and the ``opinions`` of
+        every registered policy.
         ``left_out`` lists the policies that cannot be built for the switch, with the reason.
 
     Raises
     ------
     ArgumentError
-        If an argument of the call is wrong.
+        If an argument of :func:`explain` is wrong.
     BufferlabError
         If the run has no such event.
 
@@ -77,13 +77,13 @@ def explain(
 
 
 EVENTS = ("drop", "mark", "eviction", "loss", "pause")
-"""Kinds of events that can be explained."""
+"""Kinds of events that :func:`explain` can explain."""
 
 COUNT_MAX = 100_000
-"""Maximum number of events per call. Every event has an opinion of every policy."""
+"""Maximum number of events per call. For every event, every policy states its verdict."""
 
 _SECONDS_MAX = 1e9
-"""Largest accepted time (s), which is more than 30 years."""
+"""Largest time that a call accepts (s), which is more than 30 years."""
 
 
 def seconds(argument: str, value: str | float) -> float:
@@ -103,7 +103,7 @@ def explained(
     nth: int,
     count: int,
 ) -> tuple[str, str]:
-    """Explains events as :func:`explain` does.
+    """Explains events of a run as :func:`explain` does.
 
     Returns a JSON document (``bufferlab schema explanations``) and the text of the command line.
     """

@@ -1,4 +1,5 @@
-"""An environment for learning: alphas as actions, ledger and rates as observations.
+"""An environment for reinforcement learning: actions are alphas, observations are lengths and
+rates.
 
 The environment has the interface of Gymnasium, and is a ``gymnasium.Env`` if Gymnasium is
 installed. Without Gymnasium, its spaces are small stand-ins. NumPy is needed.
@@ -37,12 +38,12 @@ ALPHA_LOG2 = (-7.0, 4.0)
 """Smallest and largest action: the logarithm to base 2 of alpha."""
 
 RATE_MAX = 2.0
-"""Largest number of an observation. A packet counts when its transmission starts, so the rate of a
-short interval can be above 1."""
+"""Largest number in an observation. The bytes of a packet count when its transmission starts, so
+the rate of a short interval can be above 1."""
 
 
 class Box:
-    """The part of ``gymnasium.spaces.Box`` that an agent needs, if Gymnasium is not installed."""
+    """A replacement for ``gymnasium.spaces.Box`` with the part that an agent needs."""
 
     def __init__(self, low: float, high: float, shape: tuple[int, ...], seed: int | None = None) -> None:
         np = numpy_module()
@@ -65,7 +66,7 @@ class Box:
         return drawn
 
     def contains(self, value: Any) -> bool:
-        """Whether ``value`` is an element of the box."""
+        """Whether ``value`` is an element of this box."""
         np = numpy_module()
         given = np.asarray(value)
         return given.shape == self.shape and bool(np.all((given >= self.low) & (given <= self.high)))
@@ -81,7 +82,7 @@ def _box(low: float, high: float, shape: tuple[int, ...]) -> Any:
 
 
 class Interval(NamedTuple):
-    """Events at the switch between two actions, for a custom reward."""
+    """Events at the switch between two actions of the agent, for a custom reward."""
 
     sent_bytes: int
     """Bytes that the ports sent in the interval."""
@@ -98,8 +99,8 @@ class Interval(NamedTuple):
 
 
 def throughput_without_losses(interval: Interval) -> float:
-    """The default reward: the fraction of the ports' capacity that was used, minus the fraction of
-    arrived packets that was lost."""
+    """The default reward of an interval. The reward is the used fraction of the ports' capacity,
+    minus the lost fraction of the arrived packets."""
     lost = interval.lost_packets / interval.arrived_packets if interval.arrived_packets else 0.0
     return interval.sent_bytes / interval.capacity_bytes - lost
 
@@ -121,11 +122,11 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         A :class:`Scenario`, the path of a file, or a dictionary. The scenario's policy decides until
         the first action. The switch must be lossy.
     interval
-        Simulated time between two actions.
+        Simulated time between two actions of the agent.
     switch
-        Name or number of the switch.
+        Name or number of the switch whose alphas the agent sets.
     per
-        Whether an action has an alpha per ``"port"`` or per ``"queue"``.
+        Whether an action has an alpha for each ``"port"`` or for each ``"queue"``.
     reward
         A function of an :class:`Interval`; by default :func:`throughput_without_losses`.
     """
@@ -167,8 +168,8 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[numpy.ndarray[Any, Any], dict[str, Any]]:
-        """Begins an episode. Without ``seed``, the first episode has the scenario's seed, and
-        every other one the previous seed plus 1.
+        """Begins an episode. Without ``seed``, the first episode has the scenario's seed, and every
+        later episode has the previous seed plus 1.
         """
         self._seed = self._next_seed if seed is None else _arguments.whole("seed", seed)
         self._next_seed = self._seed + 1
@@ -182,7 +183,7 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         return self._observation(seen), {"time_ps": 0, "seed": self._seed}
 
     def step(self, action: Any) -> _Step:
-        """Sets the alphas, and advances the simulation by one interval."""
+        """Sets the alphas of the switch, and advances the simulation by one interval."""
         simulation, np = self._running(), self._np
         try:
             given = np.asarray(action, dtype=np.float64)
@@ -201,24 +202,24 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         return self._observation(seen), float(self._reward(interval)), is_over, False, info
 
     def fork(self) -> BufferEnv:
-        """A copy in the same state: equal actions have equal outcomes. A vector of environments
-        can so begin from one state."""
+        """Returns a copy of the environment in its current state: equal actions then have equal
+        outcomes. So several environments can begin from one state."""
         copy: BufferEnv = BufferEnv.__new__(BufferEnv)
         copy.__dict__.update(self.__dict__)
         copy._simulation = self._running().fork()
         return copy
 
     def finish(self) -> Run:
-        """Runs the episode to its end under the last alphas, and returns the finished run."""
+        """Runs the episode to its end with the last alphas, and returns the finished run."""
         simulation = self._running()
         self._simulation = None
         return simulation.finish()
 
     def render(self) -> None:
-        """Does nothing, because the environment has no picture."""
+        """Does nothing, because the environment draws no picture."""
 
     def close(self) -> None:
-        """Frees the memory of the simulations."""
+        """Frees the memory of the environment's simulations."""
         self._simulation = self._started = None
 
     def __reduce__(self) -> Any:
@@ -230,7 +231,7 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         return self._simulation
 
     def _initial(self, seed: int) -> Simulation:
-        """The simulation at its start. Episodes of one seed share it."""
+        """The simulation at its start. Episodes with one seed share this simulation."""
         if self._started is None or self._started[0] != seed:
             self._started = (seed, Simulation(self._scenario, seed=seed))
         return self._started[1]

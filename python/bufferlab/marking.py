@@ -35,16 +35,17 @@ __all__ = ["Markable", "MarkingRule", "custom_marking_rules"]
 class MarkingRule(Custom):
     """Base class of custom marking rules. A subclass has a :attr:`name` and :meth:`marks`.
 
-    Every switch has one instance of the class, or one per memory
-    if the switch has several memories.
+    Every switch has one instance of the class. A switch with several memories has one instance per
+    memory.
 
     Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`.
-    In scenarios, they are keys of ``[switch.ecn]`` beside ``kind`` and ``priorities``.
-    A rule must be deterministic: no clock, and no random numbers except from ``self.switch.seed``.
+    In scenarios, parameters are keys of ``[switch.ecn]`` beside ``kind`` and ``priorities``. A rule
+    must be deterministic: no clock, and no random numbers except from ``self.switch.seed``.
     """
 
     name: ClassVar[str]
-    """Name (``kind``) of the rule in scenarios: lower-case letters and digits joined by ``_``."""
+    """Name (``kind``) of the marking rule in scenarios: lower-case letters and digits joined by
+    ``_``."""
 
     switch: Switch
     """The switch whose packets the marking rule marks."""
@@ -60,7 +61,8 @@ class MarkingRule(Custom):
         _bufferlab.register_marking_rule(cls, cls.name, title, summary, parameters)
 
     def start(self) -> None:
-        """Called once when the switch is built. Parameters and :attr:`switch` are already set."""
+        """Called once when the switch is built. The parameters and :attr:`switch` are already
+        set."""
 
     def marks(self, packet: Markable, buffer: Buffer) -> bool:
         """Whether the switch marks ``packet``.

@@ -1,7 +1,7 @@
-"""Plots of runs, comparisons, sweeps and theory.
+"""Plots of runs, comparisons, sweeps and analytical figures.
 
-Every function draws into ``ax``, or into a new figure, and returns the axes. matplotlib
-is an extra: ``pip install 'bufferlab[plot]'``.
+Every function draws into the axes ``ax``, or into a new figure, and returns the axes. The library
+matplotlib is an extra: ``pip install 'bufferlab[plot]'``.
 
 >>> import bufferlab
 >>> comparison = bufferlab.compare("star-incast", policies=["dt", "cs", "abm"], seeds=3)
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["cdf", "compare", "occupancy", "slowdown_by_size", "sweep", "theory_figure"]
 
 Runs = Union[Run, Comparison, Mapping[str, Run], Sequence[Run]]
-"""One run, several runs, runs by label, or a comparison (a line per policy, with all seeds)."""
+"""The type of runs to draw: one run, several runs, runs by label, or a comparison (a line per
+policy, with all seeds)."""
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -58,7 +59,7 @@ def _numpy() -> Any:
 
 
 def _lines(runs: Runs) -> dict[str, list[Run]]:
-    """The runs of every line of a plot, by label of the line."""
+    """The runs that each line of a plot shows, by label of the line."""
     if isinstance(runs, Run):
         return {runs.policy: [runs]}
     lines: dict[str, list[Run]] = {}
@@ -78,7 +79,7 @@ def _lines(runs: Runs) -> dict[str, list[Run]]:
 
 
 def _where(table: Any, column: str, value: str) -> Any:
-    """The rows of an Arrow table whose column of words has this value."""
+    """The rows of an Arrow table whose text column ``name`` has the given value."""
     import pyarrow
     import pyarrow.compute
 
@@ -88,7 +89,8 @@ def _where(table: Any, column: str, value: str) -> Any:
 
 
 def _column(runs: Iterable[Run], table: Literal["flows", "queries"], column: str, only: str | None) -> NDArray[Any]:
-    """Values of a numeric column of several runs, without nulls; ``only`` selects a class."""
+    """Values of a numeric column of several runs, without nulls; ``only`` selects a traffic
+    class."""
     numpy = _numpy()
     parts = []
     for run in runs:
@@ -128,7 +130,7 @@ def cdf(
     tail: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """The cumulative distribution of a column over flows or queries.
+    """Draws the cumulative distribution of a column over flows or queries.
 
     Parameters
     ----------
@@ -140,9 +142,9 @@ def cdf(
     table
         Name of the table: ``flows`` or ``queries``.
     traffic_class
-        Traffic class; by default all classes.
+        Traffic class to draw; by default all classes.
     tail
-        Whether to draw the fraction of *longer* values, on a logarithmic scale that shows tails.
+        Whether to draw the fraction of *longer* values, on a logarithmic scale that shows the tail.
 
     >>> import bufferlab
     >>> run = bufferlab.run("scenarios/star-incast.toml")
@@ -181,18 +183,19 @@ def slowdown_by_size(
     traffic_class: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A percentile of the slowdown (nearest rank) over the flow size, in bins of equal counts.
+    """Draws a percentile of the slowdown (nearest rank) over the flow size, in bins of equal
+    counts.
 
     Parameters
     ----------
     runs
         Runs to draw, of the type :data:`Runs`.
     percentile
-        Percentile, from 0 to 100.
+        Percentile of the slowdown, from 0 to 100.
     bins
-        Number of bins of the flow size.
+        Number of bins over the flow size.
     traffic_class
-        Traffic class; by default all classes.
+        Traffic class to draw; by default all classes.
     """
     lines = _lines(runs)
     percentile = _arguments.number("percentile", percentile, least=0.0, most=100.0)
@@ -227,17 +230,17 @@ def slowdown_by_size(
 
 
 def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax: Axes | None = None) -> Axes:
-    """The occupancy of the sampled switches over time.
+    """Draws the occupancy of the sampled switches over time.
 
     Parameters
     ----------
     run
-        The run to draw.
-        The scenario selects the sampled switches and the interval (``output.sample_interval``).
+        The run to draw. Its scenario selects the sampled switches and the interval
+        (``output.sample_interval``).
     switch
-        Name of a switch; by default all sampled switches.
+        Name of the switch to draw; by default all sampled switches.
     percent
-        Whether to draw percent of the buffer instead of kilobytes.
+        Whether to draw the occupancy in percent of the buffer instead of kilobytes.
     """
     _arguments.instance("run", run, Run, "a Run")
     percent = _arguments.flag("percent", percent)
@@ -266,14 +269,14 @@ def _title(metric: Metric) -> str:
 
 
 def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> Axes:
-    """A bar per policy, with the 95 % confidence interval of the metric.
+    """Draws a bar for each policy, with the 95 % confidence interval of the metric.
 
     Parameters
     ----------
     comparison
-        Comparison to draw.
+        Comparison to draw; its runs give the values of the bars.
     metric
-        Stable name of the metric, such as ``short.slowdown_p99``.
+        Stable name of the metric to draw, such as ``short.slowdown_p99``.
     """
     _arguments.instance("comparison", comparison, Comparison, "a Comparison")
     cells = comparison[metric]
@@ -288,19 +291,19 @@ def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> A
 
 
 def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = None) -> Axes:
-    """A metric over a varied key, with 95 % confidence intervals.
+    """Draws a metric over a varied key, with 95 % confidence intervals.
 
     The plot has a line for every policy and every combination of values of the other keys.
 
     Parameters
     ----------
     sweep
-        Sweep to draw.
+        Sweep whose points the plot shows.
     metric
-        Stable name of the metric.
+        Stable name of the metric to draw.
     x
-        Key of the horizontal axis; by default the first varied key.
-        Values such as ``"10 Gb/s"`` are placed by their number.
+        Key of the horizontal axis; by default the first varied key. The axis places values such as
+        ``"10 Gb/s"`` by their number.
     """
     from .sweeps import Sweep as Grid
 
@@ -334,7 +337,7 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
 
 
 def _word(value: Any) -> str:
-    """The label of a varied key's value on an axis."""
+    """The label on an axis for a value of a varied key."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -364,7 +367,7 @@ def _short(key: str) -> str:
 
 
 def theory_figure(figure: Figure, *, ax: Axes | None = None) -> Axes:
-    """A panel of a paper's analytical figure.
+    """Draws a panel of a paper's analytical figure.
 
     >>> from bufferlab import plot, theory
     >>> panel = theory.figure("abm-5")[0]
@@ -399,7 +402,7 @@ def _finish(ax: Axes) -> Axes:
 def _plain_ticks(ax: Axes) -> None:
     """Labels a logarithmic axis of less than three decades at 1, 2 and 5, in plain digits.
 
-    Powers of ten alone would give such an axis too few labels.
+    Labels at powers of ten alone would be too few for such a short axis.
     """
     try:
         from matplotlib import ticker

@@ -55,15 +55,15 @@ class Switch:
     capacity: int
     """Size of the shared buffer B (bytes)."""
     port_rates: tuple[int, ...]
-    """Rate of every port of the switch (bits per second)."""
+    """Rate of each port of the switch (bits per second)."""
     queues_per_port: int
     """Number of queues (priorities) per port of the switch."""
     max_packet: int
     """Largest number of bytes that the buffer charges for a packet."""
     profile: Literal["paper", "artifact"]
-    """Profile for details that the policies' papers leave open."""
+    """Profile of the scenario, which decides details that the policies' papers leave open."""
     seed: int
-    """Seed for a policy that draws random numbers."""
+    """Seed of the switch, for a policy that draws random numbers."""
     lossless: tuple[bool, ...]
     """Whether each priority is lossless (PFC)."""
 
@@ -113,7 +113,8 @@ class Policy(Custom):
         _bufferlab.register_policy(cls, cls.name, title, summary, parameters, hooks)
 
     def start(self) -> None:
-        """Called once when the switch is built. Parameters and :attr:`switch` are already set."""
+        """Called once when the switch is built. The parameters and :attr:`switch` are already
+        set."""
 
     def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
         """Decides on one arriving packet.
@@ -124,13 +125,13 @@ class Policy(Custom):
         raise NotImplementedError(f"{type(self).__name__} has no admit")
 
     def on_enqueue(self, arrival: Arrival, buffer: Buffer) -> None:
-        """Called after ``arrival`` was stored; ``buffer`` already contains it."""
+        """Called after the switch stored ``arrival``; ``buffer`` already contains the packet."""
 
     def on_dequeue(self, departure: Departure, buffer: Buffer) -> None:
         """Called after a packet was dequeued for transmission; ``buffer`` no longer contains it."""
 
     def on_drop(self, arrival: Arrival, reason: str, buffer: Buffer) -> None:
-        """Called after ``arrival`` was dropped; ``reason`` is the reason of the drop."""
+        """Called after the switch dropped ``arrival``; ``reason`` is the reason of the drop."""
 
     def on_evict(self, now_ps: int, queue: int, size: int, buffer: Buffer) -> None:
         """Called after an eviction or expulsion; ``buffer`` no longer contains the packet."""
@@ -139,10 +140,11 @@ class Policy(Custom):
         """Called when a round-robin scheduler skipped ``queue`` because it was empty."""
 
     def next_timeout(self) -> int | None:
-        """The time of the next call of :meth:`handle_timeout` (ps); ``None`` without a timeout.
+        """The time of the next call of :meth:`handle_timeout` (ps); ``None`` if the policy needs no
+        call.
 
-        The method is called when the switch is built and after every ``handle_timeout``.
-        While the result is ``None``, it is also called after every arrival.
+        The method is called when the switch is built and after every ``handle_timeout``. While its
+        result is ``None``, the method is also called after every arrival.
         """
         return None
 
@@ -162,14 +164,15 @@ class Policy(Custom):
     def pause_demand(self, now_ps: int, ingress: int, buffer: Buffer) -> bool | None:
         """Whether to pause the sender of an ingress queue.
 
-        ``True`` pauses the sender, ``False`` resumes it, ``None`` keeps the current state.
+        ``True`` pauses the sender, ``False`` resumes it, and ``None`` keeps the sender's state.
         """
         return None
 
     def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
-        """The queue (from 0) of the egress port that a packet joins; by default its priority.
+        """The queue (from 0) of the egress port that a packet joins; by default the packet's
+        priority.
 
-        The method is called before :meth:`admit`.
+        The switch calls this method before :meth:`admit`.
         """
         return priority
 
@@ -210,7 +213,8 @@ def custom_policies() -> dict[str, type[Policy]]:
 
 
 def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ()) -> str:
-    """Returns the name of a policy, and registers a class; ``others`` are further valid words.
+    """Returns the name of a policy, and registers a class; ``others`` are further words that are
+    valid.
 
     Raises
     ------
@@ -225,7 +229,7 @@ def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ())
 
 
 def policy_names(policies: Sequence[PolicyLike]) -> list[str]:
-    """Returns the names of several policies; ``"all"`` is valid, too."""
+    """Returns the names of several policies; the word ``"all"`` is valid, too."""
     given = _arguments.items("policies", policies, '["dt", "abm"]')
     return [policy_name(f"policies[{place}]", policy, ("all",)) for place, policy in enumerate(given)]
 
@@ -241,7 +245,7 @@ class Trial:
 
     @property
     def ns_per_decision(self) -> float:
-        """CPU time per arrival (ns), including about 100 ns for the switch."""
+        """CPU time per arrival (ns), including about 100 ns for the work of the switch."""
         return self.seconds * 1e9 / max(len(self.verdicts), 1)
 
     @property
@@ -256,9 +260,9 @@ class Trial:
 def trial(policy: PolicyLike, *, arrivals: int = 1_000_000, seed: int = 1, **parameters: Any) -> Trial:
     """Runs a policy on random arrivals at one switch, and measures its cost per decision.
 
-    The switch has 8 ports, 2 queues per port and a buffer of 200 KB;
-    half of the traffic goes to two of the ports.
-    Equal seeds give equal arrivals, so the verdicts of two policies can be compared one by one.
+    The switch has 8 ports, 2 queues per port and a buffer of 200 KB. Half of the traffic goes to
+    two of the ports. Equal seeds give equal arrivals, so a caller can compare the verdicts of two
+    policies one by one.
 
     >>> trial("dt", arrivals=1000).verdicts == trial("dt", arrivals=1000).verdicts
     True

@@ -15,22 +15,22 @@ __all__ = ["Progress", "ProgressOption"]
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of the runs that one call executes."""
+    """Progress of the runs that one call of the package executes."""
 
     done: float
     """Finished fraction of all runs together, 0 to 1."""
     complete: int
     """Number of runs that are complete."""
     runs: int
-    """Number of all runs that the call executes."""
+    """Number of all runs that the call of the package executes."""
     packet_hops: int
     """Packet-hops of all runs so far: packets that crossed a link, once per link."""
     elapsed_seconds: float
-    """Time since the call started (s)."""
+    """Time since the start of the call that executes the runs (s)."""
 
 
 ProgressOption = Union[bool, Callable[[Progress], object], None]
-"""Kind of progress: ``True`` is a bar on stderr, ``None`` a bar if stderr is a terminal.
+"""Kind of progress display: ``True`` is a bar on stderr, ``None`` is a bar if stderr is a terminal.
 
 ``False`` shows no progress. A function is called about ten times a second with a :class:`Progress`.
 """
@@ -54,7 +54,7 @@ class _Bar:
 
 
 def relay(option: ProgressOption) -> Callable[[float, int, int, int], None] | None:
-    """Makes the callback that reports progress; returns ``None`` without progress.
+    """Makes the callback that reports the progress of runs; returns ``None`` without progress.
 
     The arguments of the callback are the sum of the finished fractions,
     the number of complete runs, the packet-hops and the number of runs.

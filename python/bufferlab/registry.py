@@ -18,7 +18,7 @@ class Parameter:
     default: str
     """Default value of the parameter, in the syntax of scenarios."""
     expected: str
-    """Possible values of the parameter, in words."""
+    """Valid values of the policy's parameter, in words."""
     doc: str
     """Meaning of the policy's parameter."""
 
@@ -36,15 +36,15 @@ class PolicyInfo:
     source: str
     """The paper or vendor document that defines the policy."""
     cost: str
-    """Computing work that the policy needs per decision."""
+    """Computing work that the policy needs for each decision."""
     aliases: tuple[str, ...]
     """Other names of the policy that scenarios may use."""
     parameters: tuple[Parameter, ...]
-    """Parameters of the policy."""
+    """Parameters that a scenario can set for the policy."""
 
 
 def policies() -> dict[str, PolicyInfo]:
-    """Every policy of the registry by name, in the order of the registry.
+    """Returns every policy of the registry by name, in the order of the registry.
 
     >>> policies()["dt"].title
     'Dynamic Thresholds'
@@ -53,7 +53,7 @@ def policies() -> dict[str, PolicyInfo]:
 
 
 def policy_info(name: str) -> PolicyInfo:
-    """The description of the policy with a name or an alias.
+    """Returns the description of the policy with the given name or alias.
 
     Raises
     ------

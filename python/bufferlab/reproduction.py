@@ -1,4 +1,4 @@
-"""Reproduction of the papers' figures and tables, with verdicts on the papers' statements."""
+"""Reproduces figures and tables of the papers, with verdicts on the papers' statements."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ class JudgedClaim:
     claim: str
     """Id of the judged statement, such as ``ABM-F6c-1``."""
     verdict: str
-    """``STRONG``, ``PASS``, ``CORRECTED``, ``OVERSHOOT``, ``PARTIAL``, ``INCONCLUSIVE``,
-    ``NULL``, ``FAIL``, ``NOT-CHECKABLE``, ``NOT-RUN`` or ``VOID``."""
+    """The verdict on the statement: ``STRONG``, ``PASS``, ``CORRECTED``, ``OVERSHOOT``,
+    ``PARTIAL``, ``INCONCLUSIVE``, ``NULL``, ``FAIL``, ``NOT-CHECKABLE``, ``NOT-RUN`` or
+    ``VOID``."""
     measured: str
     """The measured values on which the verdict depends."""
     note: str | None
@@ -68,7 +69,7 @@ _U32_MAX = (1 << 32) - 1
 
 
 def experiments() -> dict[str, Experiment]:
-    """The experiments of the papers, by name.
+    """Returns the experiments of the papers, by name of the experiment.
 
     >>> from bufferlab import experiments
     >>> experiments()["abm/fig6"].figure
@@ -94,42 +95,44 @@ def reproduce(
 ) -> list[Reproduction]:
     """Reproduces figures and tables of the papers and judges the statements of the papers.
 
-    The command ``bufferlab reproduce`` runs this code, too.
+    The command ``bufferlab reproduce`` runs the same code.
 
     Parameters
     ----------
     names
-        Experiments (``"abm/fig6"``), papers (``"tdt"``), or ``"all"``.
+        Experiments (``"abm/fig6"``), papers (``"tdt"``), or ``"all"`` for every experiment.
     out
         Folder of the results; finished runs in the folder are reused.
     scale
-        ``"quick"`` takes minutes.
-        ``"paper"`` has the size of the papers' experiments and takes hours.
+        Size of the experiments: ``"quick"`` takes minutes. ``"paper"`` has the size of the papers'
+        experiments and takes hours.
     profile
-        Reading of details that the paper leaves open; by default the profile of the experiment.
+        Profile that decides details that the paper leaves open; by default the profile of the
+        experiment.
     seeds
-        Number of seeds per point; by default the number that the experiment sets.
+        Number of seeds per point of the experiment; by default the number that the experiment sets.
     registry
         Path of a folder with custom experiments.
     first_seed
-        Offset that is added to the seeds of the scenarios.
-        Verdicts with an offset are shown but not recorded.
+        Offset that is added to the seeds of the scenarios. Verdicts from runs with an offset are
+        shown but not recorded.
     executor
-        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine,
-        or any object with ``submit``, such as a ``dask.distributed.Client``.
+        Place where runs execute: ``"threads"`` of the caller's process, ``"processes"`` of the
+        caller's machine, or any object with ``submit``, such as a ``dask.distributed.Client``.
         Workers return only the required numbers, which are stored as they arrive.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``;
         by default the number of cores.
     retries
-        Number of further attempts on other workers after a worker dies.
+        Number of further attempts of a run on other workers after a worker dies.
     progress
         A bar (``True``), no progress (``False``), or a function that is called
         with a :class:`Progress`.
 
     Examples
     --------
-    A reproduction at the size of the papers, on a cluster. The results equal those of one machine::
+    This call reproduces a figure at the size of the papers, on a cluster. One machine gives equal
+    results::
 
         with dask.distributed.Client("scheduler:8786") as client:
             reproduce("abm/fig6", scale="paper", executor=client)
@@ -153,7 +156,8 @@ def reproduced(
     retries: int = 2,
     progress: ProgressOption = None,
 ) -> tuple[list[Reproduction], str]:
-    """The results of :func:`reproduce`, and the JSON text of ``bufferlab reproduce --json``."""
+    """Returns the results of :func:`reproduce`, and the JSON text of ``bufferlab reproduce
+    --json``."""
     if not names:
         raise ArgumentError('reproduce() takes the names of experiments or papers, or "all"', "bufferlab.experiments() has them", "names")
     how = How.checked(executor=executor, jobs=jobs, retries=retries, progress=progress)

@@ -26,7 +26,7 @@ _OPTIONAL = {
     "packets": 'record it: scenario.set("output.packets", "all")',
     "schedule": "only a workload of the kind collective or schedule has one",
 }
-"""Tables that not every run has, with what to do about it."""
+"""Tables that not every run has, each with advice on how to get the table."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,20 @@ class Metric:
     id: str
     """Stable name of the number, such as ``short.slowdown_p99``."""
     group: str
-    """Heading of the number in reports."""
+    """Heading in reports under which the number is listed."""
     label: str
-    """Name of the number under the heading."""
+    """Name of the number below its heading in reports."""
     unit: str
     """Unit of the number: ``x``, ``us``, ``ms``, ``%``, ``#``, ``Gb/s`` or ``0..1``."""
     better: int
-    """-1: smaller values are better. 1: larger values are better. 0: neither."""
+    """Good direction of the number. -1: smaller values are better. 1: larger values are better. 0:
+    neither."""
     headline: bool
-    """Whether the short table on the terminal shows the metric."""
+    """Whether the short table of metrics on the terminal shows the number."""
 
 
 class Summary(Mapping[str, "float | None"]):
-    """The numbers of a run by stable name; ``None`` for a number that does not exist.
+    """The numbers of a run by stable name; ``None`` for a number that the run does not have.
 
     >>> from bufferlab import run
     >>> summary = run("scenarios/star-incast.toml").summary
@@ -61,11 +62,11 @@ class Summary(Mapping[str, "float | None"]):
         self.metrics = metrics
         """Descriptions of the summary's numbers, in the order of reports."""
         self.details: dict[str, Any] = details
-        """All details of the run, nested: flows by group, queries, bursts, ports,
-        occupancy, links."""
+        """All details of the run as nested data: flows by group, queries, bursts, ports, occupancy,
+        links."""
 
     def metric(self, id: str) -> Metric:
-        """The description of the summary's number ``id``."""
+        """Returns the description of the number ``id`` in the summary."""
         return metric_called("id", id, self.metrics)
 
     def __getitem__(self, id: str) -> float | None:
@@ -98,7 +99,7 @@ class Summary(Mapping[str, "float | None"]):
 
 
 def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
-    """The metric with a stable name, or with a name from an earlier version.
+    """Returns the metric with a stable name, or with a name from an earlier version.
 
     Raises
     ------
@@ -114,10 +115,10 @@ def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
 class Run:
     """A finished run: its tables, its summary and its scenario.
 
-    Tables are read when they are first used, and cached.
-    A run without ``out`` has a temporary folder, which is removed with the last object
-    that refers to it. Pickling such a run copies its files (at most 256 MiB) into the pickle.
-    If the run has ``out``, the pickle has only the path of its folder.
+    The tables are read when they are first used, and cached. If the caller did not set ``out``, the
+    run has a temporary folder, which is removed with the last object that refers to it. A pickle of
+    such a run contains its files (at most 256 MiB). If the caller set ``out``, the pickle has only
+    the path of the folder.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class Run:
         self._tables, self._summary = {}, None
 
     def __eq__(self, other: object) -> bool:
-        """Whether scenario, version and tables of two runs are equal, whatever the folders."""
+        """Whether scenario, version and tables of two runs are equal. The folders may differ."""
         return self.manifest == other.manifest if isinstance(other, Run) else NotImplemented
 
     def __hash__(self) -> int:
@@ -181,7 +182,7 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario that ran, with all defaults."""
+        """The scenario of the run, with all defaults."""
         return Scenario._of_run(self.folder / "scenario.toml", self._keep)
 
     @property
@@ -190,8 +191,8 @@ class Run:
         return tuple(table["name"] for table in self.manifest["tables"])
 
     def table(self, name: TableName | str) -> Table:
-        """The table called ``name``; ``packets`` exists only if the scenario
-        has ``output.packets``, and ``schedule`` only if a workload of the
+        """Returns the result table called ``name``. The table ``packets`` exists only if the
+        scenario has ``output.packets``. The table ``schedule`` exists only if a workload of the
         scenario is a collective or a schedule.
 
         Raises
@@ -226,12 +227,12 @@ class Run:
 
     @property
     def occupancy(self) -> Table:
-        """Exact time-weighted histograms of occupancy."""
+        """Exact time-weighted histograms of the occupancy of queues and buffers."""
         return self.table("occupancy")
 
     @property
     def queues(self) -> Table:
-        """Counters of every switch queue."""
+        """Counters of every queue of every switch."""
         return self.table("queues")
 
     @property
@@ -241,12 +242,12 @@ class Run:
 
     @property
     def links(self) -> Table:
-        """Counters of every link direction."""
+        """Counters of every link in each direction."""
         return self.table("links")
 
     @property
     def probes(self) -> Table:
-        """Sampled internal values of the policy, from its probes."""
+        """Sampled internal values of the policy (its probes)."""
         return self.table("probes")
 
     @property
@@ -282,7 +283,7 @@ def run(
 ) -> Run:
     """Runs a scenario and returns the finished run.
 
-    Other Python threads continue during the run. Ctrl-C ends the run.
+    Other Python threads continue during the run. Ctrl-C ends the simulation run.
 
     Parameters
     ----------
@@ -295,14 +296,14 @@ def run(
         of :func:`compare`: ``"dt(alpha=0.5)"``, ``"mine.py:FairShare(part=0.5)"``,
         or the class of a custom policy.
     out
-        Folder of the results, in the format of the command line, with ``report.html``.
-        An earlier run of the same scenario in the folder is overwritten.
-        By default, results are in a temporary folder that is removed with the returned run.
+        Folder of the results, in the format of the command line, with ``report.html``. An earlier
+        run of the same scenario in the folder is overwritten. By default, results are in a
+        temporary folder that is removed with the returned run.
     replace
         Whether to overwrite results of a different scenario in ``out``, too.
     verify
-        Whether to check packet conservation and the ledger after every event,
-        not only at the end (slow).
+        Whether to check packet conservation and the ledger after every event, not only at the end
+        (slow).
     progress
         A bar (``True``), no progress (``False``), or a function that is called
         with a :class:`Progress`; by default a bar on a terminal.
@@ -355,7 +356,8 @@ def warn(scenario: Scenario) -> None:
 
 
 def _outside() -> int:
-    """The ``stacklevel`` of the code that called the package, as seen by this function's caller."""
+    """Returns the ``stacklevel`` of the code that called the package, for a warning of the caller
+    of this function."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1

@@ -24,18 +24,19 @@ __all__ = ["Scenario", "ScenarioLike", "as_scenario", "schema"]
 
 
 class Scenario:
-    """A network, its switches and its traffic. A scenario is immutable; a change makes a new one.
+    """A network, its switches and its traffic. A scenario is immutable; a change makes a new
+    scenario.
 
     The keys are the keys of scenario files (``docs/reference/scenarios.md``). Quantities are text
     with a unit, tables are dictionaries, and ``[[workload]]`` is a list of dictionaries.
-    The scenario is read when it is first needed, or by :meth:`check`.
+    The scenario is read when its content is first needed, or by :meth:`check`.
 
     Parameters
     ----------
     tables
-        The keys of the scenario.
+        The keys of the scenario, as in a scenario file.
     name
-        Name of the scenario, if ``tables`` has none.
+        Name of the scenario, if the argument ``tables`` has no name.
     folder
         Folder to which paths in the scenario (``extends``, ``flows``) are relative;
         by default the current folder.
@@ -86,9 +87,9 @@ class Scenario:
     def from_file(
         cls, path: str | os.PathLike[str], changes: Mapping[str, Value] | None = None, **top: Value
     ) -> Scenario:
-        """The scenario in a TOML file, or the scenario of the package with this name.
+        """Returns the scenario in a TOML file, or the scenario of the package with the given name.
 
-        ``changes`` and ``top`` have the meaning of the arguments of :meth:`with_`.
+        The arguments ``changes`` and ``top`` have the meaning of the arguments of :meth:`with_`.
 
         >>> Scenario.from_file("star-incast").name
         'star-incast'
@@ -114,7 +115,7 @@ class Scenario:
         name: str = "scenario",
         folder: str | os.PathLike[str] | None = None,
     ) -> Scenario:
-        """The scenario in a TOML text, which is read like the file ``folder/name.toml``.
+        """Returns the scenario in a TOML text, which is read like the file ``folder/name.toml``.
 
         >>> mine = Scenario.from_toml('extends = "scenarios/star-incast.toml"', name="mine")
         >>> mine.set("seed", 7).seed
@@ -129,11 +130,12 @@ class Scenario:
     @overload
     def set(self, key: str, value: Value) -> Scenario: ...
     def set(self, key: str, value: Value) -> Scenario:
-        """A copy of the scenario with another value of ``key``, like ``--set`` on the command line.
+        """Returns a copy of the scenario with another value of ``key``, like ``--set`` on the
+        command line.
 
-        ``key`` is a dotted key. A list entry is given by number or name:
-        ``workload.0.load``, ``workload.web_search.load``.
-        A table is merged with the existing table. A different policy starts from its defaults.
+        The argument ``key`` is a dotted key. A list entry is given by number or name:
+        ``workload.0.load``, ``workload.web_search.load``. A table is merged with the existing
+        table. If the value names a different policy, its parameters start from their defaults.
 
         >>> star = Scenario.from_file("scenarios/star-incast.toml")
         >>> abm = star.set("switch.policy", {"name": "abm", "alpha": 0.25})
@@ -150,7 +152,8 @@ class Scenario:
         return changed
 
     def with_(self, changes: Mapping[str, Value] | None = None, **top: Value) -> Scenario:
-        """A copy of the scenario with several changes: dotted keys, or top-level keys as keywords.
+        """Returns a copy of the scenario with several changes: dotted keys, or top-level keys as
+        keywords.
 
         >>> star = Scenario.from_file("scenarios/star-incast.toml")
         >>> star.with_({"switch.policy": "cs"}, seed=3, duration="1 ms").seed
@@ -170,22 +173,22 @@ class Scenario:
         return self._loaded
 
     def _load_as(self, variant: str | None) -> _bufferlab.Loaded:
-        """The loaded scenario, with the changes of ``variant`` if given."""
+        """Returns the loaded scenario, with the changes of ``variant`` if given."""
         return self._load() if variant is None else _bufferlab.load(*self._source(), variant)
 
     def _source(self) -> _bufferlab._Source:
         return (self._path, self._text, list(self._overrides))
 
     def check(self) -> Scenario:
-        """Reads the scenario, builds its network once, and returns the scenario.
+        """Reads the scenario, builds its network once, and returns this scenario.
 
-        Building finds mistakes in the combination of policies and switches.
+        Building the network finds mistakes in the combination of policies and switches.
 
         Raises
         ------
         ScenarioError
-            If the scenario has mistakes.
-            The error lists all of them with file, line, key and advice.
+            If the scenario has mistakes. The error lists all mistakes with file, line, key and
+            advice.
         RunError
             If the scenario can be read, but its network cannot be built.
         """
@@ -209,7 +212,7 @@ class Scenario:
 
     @property
     def duration_seconds(self) -> float:
-        """Duration in which the scenario's traffic arrives (s)."""
+        """Duration in which the flows of the scenario's traffic start (s)."""
         return self._load().duration_seconds
 
     @property
@@ -224,7 +227,7 @@ class Scenario:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Warnings of the scenario, to check before you trust the numbers."""
+        """Warnings about the scenario's numbers, to check before you trust the numbers."""
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
@@ -259,7 +262,7 @@ class Scenario:
     def _content(self) -> object:
         """The content that equality compares: all keys and all files.
 
-        A scenario that cannot be read has the path, the text and the changes as its content.
+        The content of a scenario that cannot be read is its path, its text and its changes.
         """
         try:
             loaded = self._load()
@@ -268,7 +271,7 @@ class Scenario:
         return (loaded.resolved, tuple(loaded.inputs))
 
     def __eq__(self, other: object) -> bool:
-        """Whether all keys (defaults included) and all files of two scenarios are equal."""
+        """Whether two scenarios have equal keys (including defaults) and equal files."""
         return self._content() == other._content() if isinstance(other, Scenario) else NotImplemented
 
     def __hash__(self) -> int:
@@ -290,7 +293,8 @@ _State = tuple[
 """State of a pickled scenario: path, text, changes, custom classes, temporary folder, files."""
 
 ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
-"""A scenario, the path of its file, the name of a scenario of the package, or its tables."""
+"""A scenario, the path of its file, the name of a scenario of the package, or its keys as a
+dictionary."""
 
 
 def as_scenario(scenario: ScenarioLike) -> Scenario:
@@ -309,7 +313,7 @@ def as_scenario(scenario: ScenarioLike) -> Scenario:
 
 
 def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
-    """The path of the file that a scenario from text or tables would have."""
+    """Returns the path of the file that a scenario from text or tables would have."""
     name = _arguments.text("name", name, "a name")
     if not name or "/" in name or "\0" in name:
         raise _arguments.refuse("name", name, "a name without a slash")
@@ -318,7 +322,7 @@ def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
 
 
 def _file_of(argument: str, path: str | os.PathLike[str]) -> Path:
-    """The file at a path, or else the scenario of the package with this name."""
+    """Returns the file at a path, or else the scenario of the package with this name."""
     found = _arguments.path(argument, path, "a Scenario, the path of its file, a name of bufferlab.scenarios(), or a dictionary")
     if _is_name(found) and not found.exists():
         return scenarios().get(str(found), found)
@@ -342,7 +346,7 @@ def _demand(path: Path) -> None:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of scenario files, for editors and checkers.
+    """Returns the JSON Schema of scenario files, for editors and checkers.
 
     >>> from bufferlab import schema
     >>> "$schema" in schema()

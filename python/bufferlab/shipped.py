@@ -1,4 +1,4 @@
-"""The scenarios in the package, for users without a clone of the repository."""
+"""The scenarios in the Python package, for users without a clone of the repository."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _unpacked: tuple[TemporaryFolder, dict[str, Path]] | None = None
 def scenarios(folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     """The files of the scenarios in the package, by name.
 
-    Run these scenarios, read them, or extend them with ``extends``.
-    Each file begins with a description. The files are copies of the
-    folder ``scenarios`` of the repository, with the files that they need.
-    Scenarios that replay reference data (``artifact-…``) need the repository and are not included.
+    A user can run these scenarios, read them, or extend them with ``extends``. Each file begins
+    with a description of its scenario. The files are copies of the folder ``scenarios`` of the
+    repository, with the files that the scenarios need. Scenarios that replay reference data
+    (``artifact-…``) need the repository and are not included.
 
     Parameters
     ----------
     folder
-        Folder to which the scenarios are written, to keep or change them.
-        Files with equal names are replaced.
-        By default, the scenarios are in a temporary folder until the interpreter exits.
+        Folder to which the scenarios are written, for a user who keeps or changes them. Files with
+        equal names are replaced. By default, the scenarios are in a temporary folder until the
+        interpreter exits.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Simulations that the caller advances, inspects, changes and copies.
+"""Simulations that a Python program advances, inspects, changes and copies.
 
 >>> import bufferlab
 >>> simulation = bufferlab.Simulation("star-incast")
@@ -39,7 +39,7 @@ _NO_LIMIT = (1 << 64) - 1
 
 
 def numpy_module() -> Any:
-    """NumPy, which only the views of queues and flows need."""
+    """Imports NumPy, which only the arrays of queues and flows need."""
     try:
         import numpy
     except ImportError as error:
@@ -52,7 +52,7 @@ class SwitchState:
     """State of a switch at one moment of a simulation."""
 
     name: str
-    """Name of the switch."""
+    """Name of the switch in the scenario's topology."""
     policy: str
     """Name of the policy that the switch has."""
     capacity: int
@@ -67,12 +67,12 @@ class SwitchState:
 
 @dataclass(frozen=True, eq=False)
 class Queues:
-    """The queues of a switch at one moment: arrays of ports × queues per port."""
+    """The queues of a switch at one time of a simulation: arrays of ports × queues per port."""
 
     occupancy: numpy.ndarray[Any, Any]
-    """Number of bytes in each queue."""
+    """Number of stored bytes, by queue."""
     threshold: numpy.ndarray[Any, Any]
-    """Limit of the policy for each queue (bytes); NaN without a limit."""
+    """Limit of the policy for the length of each queue (bytes); NaN without a limit."""
     arrived: numpy.ndarray[Any, Any]
     """Number of packets that arrived for each queue."""
     dropped: numpy.ndarray[Any, Any]
@@ -87,7 +87,7 @@ class Queues:
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """The live flows at one moment: arrays with an entry per flow."""
+    """The live flows at one time of a simulation: arrays with an entry per flow."""
 
     number: numpy.ndarray[Any, Any]
     """Number of the flow, as in the table of flows."""
@@ -106,7 +106,7 @@ class Flows:
     sent: numpy.ndarray[Any, Any]
     """Number of segments that the flow sent, with retransmissions."""
     retransmitted: numpy.ndarray[Any, Any]
-    """Number of segments that the flow sent again."""
+    """Number of segments that the flow retransmitted."""
     timeouts: numpy.ndarray[Any, Any]
     """Number of the flow's retransmission timeouts."""
     window: numpy.ndarray[Any, Any]
@@ -119,10 +119,11 @@ class Flows:
 
 
 class Simulation:
-    """A run that the caller advances.
+    """A simulation run that the caller advances step by step.
 
-    Without changes, :meth:`finish` returns the run of :func:`run`, with the same bytes.
-    A simulation uses one thread. Other Python threads continue meanwhile, and Ctrl-C ends the call.
+    If the caller changes nothing, :meth:`finish` returns the run of :func:`run`, with equal bytes.
+    A simulation uses one thread. Other Python threads continue meanwhile, and Ctrl-C ends the call
+    of the simulation.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ class Simulation:
     ScenarioError
         If the scenario cannot be read.
     RunError
-        If the scenario cannot run.
+        If the simulation cannot run the scenario.
     """
 
     def __init__(self, scenario: ScenarioLike, *, seed: int | None = None) -> None:
@@ -149,7 +150,7 @@ class Simulation:
         """The scenario with which the simulation began."""
         self._run = _bufferlab.Stepper(scenario._load())
         self.classes, self.hosts = map(tuple, self._run.names())
-        """Names of the flow classes, and of the hosts, by number."""
+        """Names of the flow classes, and names of the hosts, by number."""
 
     @property
     def now_ps(self) -> int:
@@ -168,7 +169,7 @@ class Simulation:
 
     @property
     def is_finished(self) -> bool:
-        """Whether no event is left, so that only :meth:`finish` remains."""
+        """Whether the simulation has no event left, so that only :meth:`finish` remains."""
         return self._run.is_finished()
 
     @property
@@ -178,13 +179,13 @@ class Simulation:
 
     @property
     def packet_hops(self) -> int:
-        """Number of times that a packet crossed a link so far."""
+        """Number of times that a packet has crossed a link so far."""
         return self._run.counts()[1]
 
     def run_until(self, time: str | float) -> None:
         """Handles all events until ``time`` (included): a text with a unit, or seconds.
 
-        A time before :attr:`now` changes nothing.
+        If ``time`` is before :attr:`now`, the simulation does not change.
         """
         self._run.run_until(picoseconds("time", time))
 
@@ -195,11 +196,11 @@ class Simulation:
 
     @property
     def switches(self) -> tuple[SwitchState, ...]:
-        """The current states of the switches."""
+        """The current states of all switches."""
         return tuple(SwitchState(*plain) for plain in self._run.switches())
 
     def queues(self, switch: int | str = 0) -> Queues:
-        """The queues of a switch now, as NumPy arrays of ports × queues per port."""
+        """Returns the current queues of a switch, as NumPy arrays of ports × queues per port."""
         np = numpy_module()
         index = self._switch(switch)
         state = self.switches[index]
@@ -210,7 +211,7 @@ class Simulation:
         return Queues(columns[0], limits, *columns[2:])
 
     def flows(self) -> Flows:
-        """The flows that are live at the current time, as NumPy arrays."""
+        """Returns the flows that are live at the current time, as NumPy arrays."""
         np = numpy_module()
         whole, real = self._run.flows()
         rows = np.frombuffer(whole, dtype=np.uint64).reshape(-1, 10)
@@ -219,10 +220,11 @@ class Simulation:
         return Flows(*columns)
 
     def set_policy(self, policy: PolicyLike, *, switch: int | str | None = None, **parameters: Any) -> None:
-        """Puts a policy in charge of a switch, or of all switches, from now on.
+        """Replaces the policy of a switch, or of all switches, from the current time on.
 
-        Stored packets stay. The new policy learns of them as if they had just been stored, and has
-        no other history, even if it is the same policy with other parameters.
+        Stored packets stay in the buffer. The switch reports these packets to the new policy as if
+        they had just been stored. The new policy has no other history, even if only the parameters
+        change.
 
         >>> simulation = Simulation("star-incast")
         >>> simulation.run_until("1 ms")
@@ -233,9 +235,10 @@ class Simulation:
             self._run.set_policy(index, name, parameters)
 
     def set_alphas(self, alphas: float | Sequence[float] | numpy.ndarray[Any, Any], *, switch: int | str = 0) -> None:
-        """Sets alpha of every queue of a switch: one number, or ports × queues per port numbers.
+        """Sets the alphas of all queues of a switch: one number, or ports × queues per port
+        numbers.
 
-        From then on, the switch has Dynamic Thresholds with these alphas.
+        From the current time on, the switch has Dynamic Thresholds with these alphas.
         """
         np = numpy_module()
         index = self._switch(switch)
@@ -253,7 +256,8 @@ class Simulation:
         self._run.set_alphas(index, full.tobytes())
 
     def start_flow(self, src: int | str, dst: int | str, size: int, *, class_index: int = 0) -> int:
-        """Starts a flow of ``size`` bytes now, and returns its number in the table of flows.
+        """Starts a flow of ``size`` bytes at the current time, and returns its number in the table
+        of flows.
 
         Hosts are names or numbers. The class selects the transport. Flows can start until the end
         of the scenario's ``duration``.
@@ -264,12 +268,13 @@ class Simulation:
         return self._run.start_flow(source, target, size, class_index)
 
     def set_cable(self, cable: int, *, up: bool) -> None:
-        """Sets a cable down or up, in the order of the topology's cables. Packets on a cable that
-        goes down are lost, and routes change at once."""
+        """Sets a cable down or up; ``cable`` is its number in the order of the topology's cables.
+        Packets on a cable that goes down are lost, and routes change immediately."""
         self._run.set_cable(_arguments.whole("cable", cable), _arguments.flag("up", up))
 
     def fork(self) -> Simulation:
-        """A copy with the same state, and so with the same future.
+        """Returns a copy of the simulation in its current state. With equal calls, copy and
+        original have equal results.
 
         Custom policies, marking rules and congestion controls in Python are copied by
         ``copy.deepcopy``.
@@ -287,10 +292,11 @@ class Simulation:
     snapshot = fork
 
     def finish(self, *, out: str | os.PathLike[str] | None = None, replace: bool = False) -> Run:
-        """Runs to the end and returns the finished run. Then the simulation is gone.
+        """Runs the simulation to its end and returns the finished run. Then the simulation no
+        longer exists.
 
-        ``out`` and ``replace`` are those of :func:`run`. A run that was changed has a caveat, and
-        its ``scenario.toml`` begins with the changes.
+        The arguments ``out`` and ``replace`` have the meaning that they have for :func:`run`. A run
+        that the caller changed has a caveat, and its ``scenario.toml`` begins with the changes.
         """
         out, replace = _arguments.optional_path("out", out), _arguments.flag("replace", replace)
         keep = TemporaryFolder() if out is None else None
@@ -322,7 +328,7 @@ class Simulation:
 
 
 def _index(argument: str, kind: str, value: int | str, names: Sequence[str]) -> int:
-    """The number of a switch or host with this name or number."""
+    """Returns the number of the switch or host with this name or number."""
     if isinstance(value, str):
         if value not in names:
             raise _arguments.unknown(argument, kind, value, names)
@@ -331,7 +337,8 @@ def _index(argument: str, kind: str, value: int | str, names: Sequence[str]) -> 
 
 
 def picoseconds(argument: str, time: str | float) -> int:
-    """A time in picoseconds: a text such as ``"10 us"``, or seconds."""
+    """Converts a time to picoseconds; the time is text such as ``"10 us"``, or a number of
+    seconds."""
     found = round(seconds(argument, time) * 1e12)
     if found > _TIME_MAX:
         raise _arguments.refuse(argument, time, "a time below 106 days")

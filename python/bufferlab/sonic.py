@@ -1,4 +1,4 @@
-"""SONiC's buffer configurations: explanations, checks, predictions, test vectors, what-if runs.
+"""SONiC's buffer configurations: explanations, checks, predictions, test vectors, what-if analyses.
 
 >>> from bufferlab import sonic
 >>> switch = sonic.read("testdata/sonic/switch", chip="trident3")
@@ -7,7 +7,7 @@
 >>> switch.vectors().groups[0]["pause"]
 {'formula': 4117, 'simulated': 4117}
 
-``docs/how-to/operators.md`` explains the results.
+``docs/how-to/operators.md`` explains the results of these functions.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _U32_MAX = (1 << 32) - 1
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem in a configuration, or a remark about it."""
+    """A problem in a SONiC configuration, or a remark about the configuration."""
 
     rule: str
     """Number of the lint rule (``SB003``)."""
@@ -67,9 +67,9 @@ class Finding:
     message: str
     """Description of the problem in the configuration, with numbers."""
     place: Mapping[str, Any]
-    """Place of the problem: file, line, table, key and field."""
+    """Place of the problem in the configuration: file, line, table, key and field."""
     suggestion: str
-    """The suggested change of the configuration; may be empty."""
+    """The change of the configuration that the rule suggests; may be empty."""
     plain: Mapping[str, Any]
     """All fields of the finding, as in the output of ``bufferlab sonic lint --format json``."""
 
@@ -79,7 +79,7 @@ class Explanation:
     """An explanation of a switch's buffer configuration."""
 
     plain: Mapping[str, Any]
-    """Memory of the chip, ports, and all limits for every class."""
+    """Memory of the chip, kinds of ports, and all limits for every traffic class."""
     text: str
     """The explanation of the configuration, as text."""
 
@@ -94,7 +94,8 @@ class Difference:
     new_errors: bool
     """Whether the changed configuration has a new finding with severity ``error``."""
     plain: Mapping[str, Any]
-    """Changes, new findings and resolved findings, as in ``bufferlab sonic diff --json``."""
+    """Changes, new findings and resolved findings, as in the output of ``bufferlab sonic diff
+    --json``."""
     text: str
     """The difference between two configurations as text."""
 
@@ -104,7 +105,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted limits at which a chip pauses, drops and resumes."""
+    """Predicted occupancies at which a chip pauses, drops and resumes."""
 
     plain: Mapping[str, Any]
     """Predictions for the shared buffer, priority groups, queues and headroom pools."""
@@ -117,16 +118,16 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Vectors:
-    """Test vectors, from the formulas of the chip and from a packet-level simulation."""
+    """Test vectors of a chip, from the chip's formulas and from a packet-level simulation."""
 
     groups: Sequence[Mapping[str, Any]]
     """Test vectors of lossless priority groups, one entry per profile."""
     queues: Sequence[Mapping[str, Any]]
     """Test vectors of lossy queues, one entry per profile."""
     plain: Mapping[str, Any]
-    """All test vectors as plain data."""
+    """All test vectors as dictionaries and lists."""
     text: str
-    """The test vectors as a table."""
+    """The test vectors as a table of text."""
     qos_params: str
     """The test vectors as YAML for the QoS tests of sonic-mgmt."""
 
@@ -148,39 +149,39 @@ class Choice:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The recommended buffer setting, from simulation runs."""
+    """The buffer setting that a what-if comparison recommends, from simulation runs."""
 
     choice: str
-    """Label of the choice.
+    """Label of the recommended setting.
 
-    The label is ``today`` if no choice is significantly better.
-    The label is ``none`` if today's setting loses lossless packets and no other choice is safe.
+    The label is ``today`` if no other setting is significantly better. The label is ``none`` if
+    today's setting loses lossless packets and no other setting is safe.
     """
     reasons: tuple[str, ...]
-    """Reasons why this setting is recommended."""
+    """Reasons for the recommendation of this setting."""
     caveats: tuple[str, ...]
-    """Limits of the recommendation."""
+    """Limits of the what-if recommendation."""
     comparison: Comparison
     """The comparison of all buffer settings."""
     text: str
-    """Table, recommendation and caveats as text."""
+    """Table of the comparison, recommendation and caveats as text."""
 
     def __str__(self) -> str:
         return self.text
 
 
 class WhatIf:
-    """A scenario of a configuration, and the choices of settings to compare in it."""
+    """A scenario for a SONiC configuration, and the buffer settings to compare in it."""
 
     def __init__(self, plan: _bufferlab.SonicWhatIf, question: tuple[Configuration, dict[str, Any]]) -> None:
         self._plan = plan
         self._question = question
         self.scenario = plan.scenario()
-        """The text of the scenario file, for `bufferlab run`."""
+        """The text of the what-if scenario file, for `bufferlab run`."""
         self.choices = tuple(Choice(*plain) for plain in plan.choices())
         """The buffer settings to compare, today's configuration first."""
         self.notes = tuple(plan.notes())
-        """Simplifications of the scenario in comparison with the real switch."""
+        """Simplifications of the scenario compared with the real switch."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         configuration, arguments = self._question
@@ -195,22 +196,22 @@ class WhatIf:
         jobs: int | None = None,
         progress: ProgressOption = None,
     ) -> Recommendation:
-        """Runs every choice with every seed and recommends a choice.
+        """Runs every buffer setting with every seed and recommends a setting.
 
         Parameters
         ----------
         seeds
-            Number of seeds.
+            Number of seeds for each setting.
         out
             Folder of the scenario (``what-if.toml``) and of the runs (``compare``),
             in the format of the command line.
             The default is a temporary folder that is removed with the returned recommendation.
         replace
-            Whether to remove runs of a different scenario from the folder first.
+            Whether to remove runs of a different scenario from the folder ``out`` first.
         jobs
             Number of runs in parallel; by default the number of cores.
         progress
-            Kind of progress, as for :func:`bufferlab.compare`.
+            Kind of progress display, as for :func:`bufferlab.compare`.
 
         Raises
         ------
@@ -255,7 +256,8 @@ class Probe:
         """Kind of the probe, such as ``pfc_xoff``; :data:`PROBES` has all kinds."""
 
     def same_chip(self, probe: str) -> Probe:
-        """A probe of another kind that shares the chip, with its packets and persistent groups."""
+        """Returns a probe of another kind that shares the chip, with its packets and persistent
+        groups."""
         return Probe(self._chip, _arguments.choice("probe", probe, PROBES))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -279,10 +281,10 @@ class Probe:
         return answer
 
     def persist(self, src_port: int, dst_port: int, count: int, *, pg: int) -> None:
-        """Keeps ``count`` packets of a priority group in the switch, also
-        when the switch is emptied.
+        """Keeps ``count`` packets of a priority group in the switch, even when a call empties the
+        switch.
 
-        A tester of a headroom pool fills one priority group after another in this way.
+        A tester of a headroom pool uses ``persist`` to fill one priority group after another.
         """
         ports = _ports(src_port, dst_port)
         self.request(op="persist", **ports, value=_arguments.whole("count", count), pg=_arguments.whole("pg", pg, most=_U8_MAX))
@@ -307,8 +309,8 @@ class Probe:
     ) -> tuple[bool, bool]:
         """Sends ``value`` packets; returns success, and whether the threshold was reached.
 
-        For ``pfc_xon``, ``dst_port_b=`` is the port whose packets remain
-        when ``dst_port`` is drained.
+        For ``pfc_xon``, ``dst_port_b=`` is the port that keeps its packets while the chip drains
+        ``dst_port``.
         """
         answer = self.request(
             op="check",
@@ -324,14 +326,14 @@ class Probe:
 
 
 class Configuration:
-    """The SONiC configuration of one chip, from :func:`read`."""
+    """The SONiC configuration of one chip, which :func:`read` returns."""
 
     def __init__(
         self, plain: _bufferlab.SonicConfiguration, chip: str | None, source: tuple[list[tuple[str, bytes]], str] | None = None
     ) -> None:
         self._plain = plain
         self._source = source
-        """The source files and the name of the chip; ``None`` for a running switch."""
+        """The configuration files and the name of the chip; ``None`` for a running switch."""
         self.chip = chip
         """Name of the chip family, if the user gives the name."""
         self.problems = tuple(plain.problems())
@@ -343,7 +345,7 @@ class Configuration:
         return (_read_again, (*self._source, self.chip))
 
     def explain(self) -> Explanation:
-        """Explains the chip's memory, and all limits for every class."""
+        """Explains the chip's memory, and all limits for every traffic class."""
         plain, text = self._plain.explain(self.chip)
         return Explanation(json.loads(plain), text)
 
@@ -353,14 +355,14 @@ class Configuration:
         Parameters
         ----------
         allow
-            Rules to switch off, each with a reason: ``{"SB008": "hosts mark by delay"}``.
+            Lint rules to switch off, each with a reason: ``{"SB008": "hosts mark by delay"}``.
         round_trip_us
             Round-trip time of the network without queues (microseconds).
 
         Raises
         ------
         ConfigurationError
-            If a rule or a chip is unknown, or the reason for a rule is missing.
+            If a lint rule or a chip is unknown, or the reason for switching a rule off is missing.
         """
         given = {} if allow is None else _arguments.mapping("allow", allow, '{"SB008": "hosts mark by delay"}')
         rules = [(_arguments.text("allow", rule), _arguments.text(f'allow["{rule}"]', why, "a reason")) for rule, why in given.items()]
@@ -369,13 +371,13 @@ class Configuration:
         return tuple(_finding(plain) for plain in found)
 
     def predict(self, *, packet_bytes: int = 64) -> Prediction:
-        """Predicts where the chip pauses, drops and resumes, for packets
-        of ``packet_bytes`` (bytes).
+        """Predicts the occupancies at which the chip pauses, drops and resumes, for packets of
+        ``packet_bytes`` (bytes).
 
         Raises
         ------
         ConfigurationError
-            If the chip is unknown, or pools have no sizes.
+            If the chip is unknown, or the buffer pools have no sizes.
         """
         plain, text = self._plain.predict(self.chip, _packet_bytes(packet_bytes))
         return Prediction(json.loads(plain), text)
@@ -428,7 +430,7 @@ class Configuration:
         Parameters
         ----------
         against
-            Another configuration to compare, for equal ports.
+            Another configuration to compare; its ports must equal the ports of this configuration.
         traffic
             Kind of traffic: ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
         leaves
@@ -449,9 +451,9 @@ class Configuration:
         Raises
         ------
         ConfigurationError
-            If the traffic does not fit, or the other configuration has different ports.
+            If the traffic does not fit the switch, or the other configuration has different ports.
         ArgumentError
-            If an argument is wrong.
+            If an argument of :meth:`what_if` is wrong.
         """
         question = {
             "against": against,
@@ -480,7 +482,7 @@ class Configuration:
 
 
 PROBES = ("pfc_xoff", "pfc_xon", "ingress_drop", "egress_drop", "headroom_pool")
-"""Kinds of events for which a probe looks."""
+"""Kinds of events that a probe can look for."""
 
 TRAFFIC = ("rdma-tcp", "incast", "web-search", "storage")
 """Kinds of traffic of a what-if comparison."""
@@ -489,7 +491,7 @@ _PACKET_BYTES_MAX = 65_536
 
 
 def _ports(src_port: int, dst_port: int) -> dict[str, int]:
-    """Checks the ports of a probe request."""
+    """Checks the port numbers in a probe request."""
     return {
         "src_port": _arguments.whole("src_port", src_port, most=_U32_MAX),
         "dst_port": _arguments.whole("dst_port", dst_port, most=_U32_MAX),
@@ -501,7 +503,7 @@ def _packet_bytes(value: int) -> int:
 
 
 def _plain_number(value: Any) -> int:
-    """Converts an integer of NumPy for JSON."""
+    """Converts an integer of NumPy to a type that JSON can represent."""
     return operator.index(value)
 
 
@@ -552,21 +554,21 @@ class Tuner:
     Parameters
     ----------
     redis
-        The Redis of the switch: ``"host:port"``, or the path of its socket.
+        The Redis server of the switch: ``"host:port"``, or the path of its socket.
     apply
-        Whether to write ``dynamic_th``; the default is a dry run.
+        Whether to write ``dynamic_th`` to the switch; the default is a dry run.
     down, up
-        Maximum number of steps of ``dynamic_th`` below and above the configured value.
+        Maximum number of steps by which ``dynamic_th`` may be below and above the configured value.
     hold
-        Minimum number of intervals between two changes of a profile.
+        Minimum number of intervals between two changes of a buffer profile.
     faults
-        Number of consecutive faults after which all configured values are restored.
+        Number of consecutive faults after which the tuner restores all configured values.
     lossless
-        Whether to tune lossless groups, too, which moves their pause thresholds.
+        Whether to tune lossless groups, too, which moves the thresholds at which they pause.
     journal
-        File that stores the configured values while other values are applied.
-        If a tuner was killed, the values from its journal are restored first.
-        The default is a file in the current folder with the address in its name.
+        File that stores the configured values while the switch has other values. If a tuner was
+        killed, the next tuner first restores the values from the journal. The default is a file in
+        the current folder with the address of the Redis server in its name.
 
     Raises
     ------
@@ -614,26 +616,27 @@ class Tuner:
 
     @property
     def must_end(self) -> bool:
-        """Whether the tuner must end after too many consecutive faults."""
+        """Whether the tuner must end because of too many consecutive faults."""
         return self._tuner.must_end()
 
     def step(self, at: float | None = None) -> list[Mapping[str, Any]]:
-        """Reads the counters and applies due changes; returns the events.
+        """Reads the counters of the switch and applies due changes; returns the events.
 
-        The format of an event is that of the key ``what`` of ``bufferlab sonic tune --json``.
+        An event has the format of the key ``what`` in the output of ``bufferlab sonic tune
+        --json``.
 
         Parameters
         ----------
         at
-            Time at which the counters are read (seconds, from any origin);
-            by default the current time.
+            Time at which the counters are read (in seconds since any start); by default the current
+            time.
         """
         now = time.monotonic() - self._start if at is None else _arguments.number("at", at)
         events: list[Mapping[str, Any]] = json.loads(self._tuner.step(now))
         return events
 
     def revert(self) -> list[Mapping[str, Any]]:
-        """Restores the configured values on the switch and returns the events."""
+        """Restores the configured values on the switch and returns the tuner's events."""
         events: list[Mapping[str, Any]] = json.loads(self._tuner.revert())
         return events
 
@@ -677,7 +680,8 @@ def _files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
 def read_chips(
     *paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None
 ) -> dict[str, Configuration]:
-    """The configuration of every chip of a switch, by name (``asic0``).
+    """Reads the configuration of every chip of a switch; returns the configurations by name
+    (``asic0``).
 
     The only chip of a switch has an empty name.
 
@@ -686,9 +690,9 @@ def read_chips(
     paths
         Configuration files of one switch, or folders that contain them.
     redis
-        The Redis of a running switch: ``"host:port"``, or the path of its socket.
+        The Redis server of a running switch: ``"host:port"``, or the path of its socket.
     chip
-        The chip family, if the configuration does not contain it.
+        Name of the chip family, if the configuration does not contain it.
 
     Raises
     ------
@@ -706,7 +710,8 @@ def read_chips(
 
 
 def read(*paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None) -> Configuration:
-    """The configuration of a switch with one chip; see :func:`read_chips` for the arguments."""
+    """Reads the configuration of a switch with one chip; see :func:`read_chips` for the
+    arguments."""
     found = read_chips(*paths, redis=redis, chip=chip)
     if len(found) > 1:
         raise ConfigurationError(f"the files describe several chips: {', '.join(found)}", "use read_chips")

@@ -1,6 +1,6 @@
-"""Sweeps: grids over keys of a scenario, for several policies and seeds.
+"""Sweeps: runs over a grid of values of scenario keys, for several policies and seeds.
 
-Sweeps can be interrupted, resumed, extended, and distributed over machines.
+A user can interrupt, resume and extend a sweep, and distribute its runs over machines.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Sweep:
     """The results of a sweep: a folder with a run for every point, policy and seed.
 
     ``Sweep(folder)`` opens a finished sweep of Python or of the command line.
-    Pickling a sweep without ``out`` copies its runs (at most 256 MiB) into the pickle.
-    If the sweep has ``out``, the pickle has only the path of its folder.
+    If the caller did not set ``out``, a pickle of the sweep contains its runs (at most 256 MiB).
+    Otherwise the pickle has only the path of the folder.
 
     Raises
     ------
@@ -51,9 +51,10 @@ class Sweep:
         self.keys = _varied_keys(self.folder)
         """The scenario keys that the sweep varies."""
         self.text = _arguments.text("text", text)
-        """The headline metrics as text; empty if the sweep was opened from a folder."""
+        """The headline metrics of the sweep as text; empty if the sweep was opened from a
+        folder."""
         self.kept = kept
-        """Number of runs that the sweep reused."""
+        """Number of finished runs that the sweep reused."""
         self._keep = keep
 
     def _parcel(self) -> Parcel:
@@ -68,8 +69,8 @@ class Sweep:
         self.keys, self.text, self.kept = state["keys"], state["text"], state["kept"]
 
     def table(self) -> Table:
-        """A data table with one row per point, metric and policy: varied keys, mean,
-        interval, and the change against the baseline.
+        """A data table with one row per point, metric and policy. Its columns have the varied keys,
+        the mean, the interval, and the change against the baseline.
 
         A key whose values are all numbers has a numeric column. A key whose values are all booleans
         has a boolean column. Sizes, rates and times have a text column and a second column in
@@ -94,8 +95,7 @@ class Sweep:
         return Table(pyarrow.table(columns), name="sweep")
 
     def points(self) -> dict[str, Comparison]:
-        """The points of the sweep that have results: comparisons, by the name
-        of the point's folder.
+        """The points of the sweep that have results: comparisons by the name of the point's folder.
 
         Points of an earlier sweep over other keys in the same folder are not included.
         """
@@ -115,7 +115,8 @@ class Sweep:
 
 
 def _varied_keys(folder: Path) -> tuple[str, ...]:
-    """The column names of ``sweep.csv`` before ``metric``, which are the varied keys."""
+    """The columns of ``sweep.csv`` before the column ``metric``; their names are the varied
+    keys."""
     path = folder / "sweep.csv"
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -150,34 +151,36 @@ def sweep(
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     vary
-        Dotted keys with their values; the last key varies fastest.
+        Dotted keys of the scenario with their values; the last key varies fastest.
     policies
         Names of the policies, the baseline first; by default the policy of the scenario.
     variants
-        Policies with parameters and other changes; they follow ``policies``. See :func:`compare`.
+        Policies with parameters and other changes, as for :func:`compare`; they follow
+        ``policies``.
     seeds
         Number of seeds per point, counted from the seed of the scenario upwards.
     out
-        Folder of the results, in the format of the command line. A sweep in the folder is resumed,
-        and may be extended by values, policies and seeds. Runs of a different scenario at the
-        sweep's points are refused. Runs from before the last change of a custom class are repeated.
+        Folder of the results, in the format of the command line. A sweep in the folder is resumed;
+        the call may add values, policies and seeds. Runs of a different scenario at the sweep's
+        points are refused. Runs from before the last change of a custom class are repeated.
     replace
-        First remove runs of a different scenario at the points of this sweep.
+        Whether to remove runs of a different scenario at the points of this sweep first.
     executor
-        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine,
-        or any object with ``submit``, such as a ``dask.distributed.Client``.
+        Place where runs execute: ``"threads"`` of the caller's process, ``"processes"`` of the
+        caller's machine, or any object with ``submit``, such as a ``dask.distributed.Client``.
         Results are stored as they arrive.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``;
         by default the number of cores.
     retries
-        Number of further attempts after a worker dies or cannot write its results.
-        A run with an invalid scenario is not retried.
+        Number of further attempts of a run after a worker dies or cannot write its results. A run
+        with an invalid scenario is not retried.
     shared
         Whether the folder ``out`` has an equal path on every worker.
         Workers then write the results to ``out`` and return nothing.
     verify
-        Check packet conservation and the ledger after every event, not only at the end (slow).
+        Whether to check packet conservation and the ledger after every event, not only at the end
+        (slow).
     progress
         A bar (``True``), no progress (``False``), or a function that is called
         with a :class:`Progress`.
@@ -190,8 +193,8 @@ def sweep(
     ScenarioError
         If the scenario is invalid at every point.
     SweepError
-        If runs fail. The other runs are complete and in :attr:`SweepError.sweep`.
-        A repeated call with the same ``out`` executes only missing runs.
+        If runs of the sweep fail. The other runs are complete and in :attr:`SweepError.sweep`. A
+        repeated call with the same ``out`` executes only missing runs.
 
     Examples
     --------
@@ -203,7 +206,7 @@ def sweep(
     >>> grid.table().columns[0]
     'switch.buffer'
 
-    On a cluster, only the argument ``executor`` is different::
+    On a cluster, the call differs only in the argument ``executor``::
 
         loads = {"workload.0.load": [0.2, 0.4]}
         with dask.distributed.Client("scheduler:8786") as client:
@@ -216,7 +219,7 @@ def sweep(
 
 
 def _grid(vary: Mapping[str, Iterable[Value]]) -> list[tuple[str, list[str]]]:
-    """The varied keys with their values in the syntax of scenarios."""
+    """Returns the varied keys with their values in the syntax of scenarios."""
     grid = []
     for key, values in _arguments.mapping("vary", vary, '{"switch.buffer": ["1 MB", "2 MB"]}').items():
         key = _arguments.text("vary", key, "dotted keys, such as \"switch.buffer\"")
@@ -232,7 +235,7 @@ def _grid(vary: Mapping[str, Iterable[Value]]) -> list[tuple[str, list[str]]]:
 def sweep_grid(
     scenario: Scenario, grid: list[tuple[str, list[str]]], policies: list[str], variants: list[str], how: How
 ) -> Sweep:
-    """Runs a sweep with values, policies and variants as text, like the command line."""
+    """Runs a sweep whose values, policies and variants are text, as on the command line."""
     warn(scenario)
     keep = TemporaryFolder() if how.out is None else None
     folder = how.out if how.out is not None else keep.path / "sweep" if keep else Path()
@@ -251,7 +254,7 @@ def sweep_grid(
 
 
 def _what_to_do(result: Sweep, how: How) -> str:
-    """Advice to the user after failed runs of a sweep."""
+    """Returns advice to the user after failed runs of a sweep."""
     if not any(path.is_dir() and not path.name.startswith(".") for path in result.folder.iterdir()):
         return "no point has results: change the scenario or `vary`"
     if how.out is None:

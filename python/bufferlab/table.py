@@ -1,4 +1,4 @@
-"""Tables of results in Arrow's format, with conversions to polars and pandas."""
+"""Result tables in the format of Arrow, with conversions to polars and pandas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _ROWS_SHOWN = 10
 
 
 class Table:
-    """A table in Arrow's memory format. A column's name ends with its unit; it has a description.
+    """A table in Arrow's memory format. The name of a column ends with its unit. Each column has a
+    description.
 
     Libraries that read Arrow accept the table (``__arrow_c_stream__``);
     :attr:`arrow` is the ``pyarrow.Table``.
@@ -45,7 +46,7 @@ class Table:
 
     @classmethod
     def from_parquet(cls, path: str | os.PathLike[str], *, name: str) -> Table:
-        """Reads a Parquet file into memory."""
+        """Reads a table from a Parquet file into memory."""
         name = _arguments.text("name", name, "the name of a table")
         path = _arguments.path("path", path, "the path of a file")
         try:
@@ -72,16 +73,16 @@ class Table:
         return list(self.arrow.column_names)
 
     def describe(self) -> dict[str, str]:
-        """The description of every column, by name."""
+        """Returns the description of every column, by name of the column."""
         fields = ((field.name, field.metadata or {}) for field in self.arrow.schema)
         return {name: about.get(b"description", b"").decode() for name, about in fields}
 
     def to_arrow(self) -> pa.Table:
-        """The rows of the table as a ``pyarrow.Table``, without a copy."""
+        """Returns the rows of the table as a ``pyarrow.Table``, without a copy."""
         return self.arrow
 
     def to_polars(self) -> polars.DataFrame:
-        """The table as a polars data frame.
+        """Converts the table to a polars data frame.
 
         >>> from bufferlab import run
         >>> run("scenarios/star-incast.toml").flows.to_polars()["class"].dtype
@@ -96,7 +97,7 @@ class Table:
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a pandas data frame.
+        """Converts the table to a pandas data frame.
 
         >>> from bufferlab import run
         >>> flows = run("scenarios/star-incast.toml").flows.to_pandas()
@@ -111,7 +112,7 @@ class Table:
         return frame
 
     def to_pydict(self) -> dict[str, list[Any]]:
-        """The columns of the table as lists, by name."""
+        """Returns the columns of the table as lists, by name of the column."""
         columns: dict[str, list[Any]] = self.arrow.to_pydict()
         return columns
 

@@ -1,4 +1,4 @@
-"""Calculators for results of the papers, with derivations, and the papers' analytical figures.
+"""Calculators for formulas of the papers, with derivations, and the papers' analytical figures.
 
 Quantities are text with a unit (``"4 MB"``, ``"10 Gb/s"``, ``"80 us"``) or numbers in base
 units (bytes, bits per second, seconds). Numbers are rounded to whole bytes, bits per second
@@ -47,7 +47,7 @@ class Axis:
     title: str
     """Title of the axis with its unit."""
     logarithmic: bool
-    """Whether the axis is logarithmic; otherwise it is linear."""
+    """Whether the chart's axis is logarithmic; otherwise the axis is linear."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ class Series:
 
 @dataclass(frozen=True)
 class Figure:
-    """A panel of a paper's analytical figure, recomputed."""
+    """A panel of a paper's analytical figure, with recomputed values."""
 
     name: str
     """Name of the figure's panel."""
     title: str
     """Title of the figure's panel."""
     note: str
-    """Assumptions and limits of the panel."""
+    """Assumptions and limits of the figure's panel."""
     x: Axis
-    """Horizontal axis of the panel."""
+    """Horizontal axis of the figure's panel."""
     y: Axis
-    """Vertical axis of the panel."""
+    """Vertical axis of the figure's panel."""
     series: tuple[Series, ...]
-    """Lines of the panel, in the order of the legend."""
+    """Lines of the figure's panel, in the order of the legend."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the panel with :func:`bufferlab.plot.theory_figure` and returns the axes."""
@@ -87,7 +87,7 @@ class Figure:
 
 
 def figures() -> dict[str, str]:
-    """The papers' figures that can be computed: their titles by name.
+    """Returns the papers' figures that can be computed: their titles by name.
 
     >>> from bufferlab import theory
     >>> "abm-5" in theory.figures()
@@ -97,7 +97,7 @@ def figures() -> dict[str, str]:
 
 
 def figure(name: str) -> tuple[Figure, ...]:
-    """The panels of a figure.
+    """Returns the panels of a paper's analytical figure.
 
     >>> from bufferlab import theory
     >>> len(theory.figure("abm-5"))

@@ -1,8 +1,8 @@
-"""Tuning: finds the parameters of a policy that optimise an objective.
+"""Tuning: searches for the parameters of a policy that optimise an objective.
 
-Optuna makes proposals of parameters. All proposals and the unchanged scenario run with equal seeds,
-and therefore with equal arrivals. The best value of many proposals is biased.
-So :meth:`Tuning.confirm` measures it again with new seeds.
+The library Optuna proposes parameters. All proposals and the unchanged scenario run with equal
+seeds, and therefore with equal arrivals. The best value of many proposals is biased. So
+:meth:`Tuning.confirm` measures the best proposal again with new seeds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["Confirmation", "Dimension", "OneOf", "Proposal", "Real", "Tuning", "
 
 @dataclass(frozen=True)
 class Real:
-    """A dimension of a search: a number between two bounds.
+    """A dimension of a search space: a number between two bounds.
 
     >>> Real(0.1, 10, log=True).written(0.5)
     0.5
@@ -57,10 +57,10 @@ class Real:
     high: float
     """Highest value that the search tries."""
     log: bool = False
-    """Whether to search on a logarithmic scale, for parameters over orders of magnitude,
-    such as α."""
+    """Whether to search on a logarithmic scale. Use this scale for parameters over orders of
+    magnitude, such as α."""
     unit: str = ""
-    """Unit of both bounds, if the key needs one: ``KB``, ``us``, ``Gb/s``."""
+    """Unit of the lowest and highest value, if the key needs a unit: ``KB``, ``us``, ``Gb/s``."""
 
     def written(self, value: float) -> Value:
         """Writes a number of the search in the syntax of scenarios."""
@@ -69,7 +69,7 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """A dimension of a search: a whole number between two bounds, both included.
+    """A dimension of a search space: a whole number between two bounds, both included.
 
     >>> Whole(10, 200, step=10, unit="KB").written(30)
     '30 KB'
@@ -80,9 +80,10 @@ class Whole:
     high: int
     """Highest value that the search tries."""
     step: int = 1
-    """Difference between neighbouring values; not used on a logarithmic scale."""
+    """Difference between neighbouring values that the search tries; not used on a logarithmic
+    scale."""
     log: bool = False
-    """Whether to search on a logarithmic scale."""
+    """Whether to search on a logarithmic scale, as for :class:`Real`."""
     unit: str = ""
     """Unit of the lowest and highest value, if the key needs a unit."""
 
@@ -92,7 +93,8 @@ class Whole:
 
 
 class OneOf:
-    """A dimension of a search: one of several values, such as names, booleans or whole tables.
+    """A dimension of a search space: one of several values, such as names, booleans or whole
+    tables.
 
     >>> OneOf("dctcp", "cubic").values
     ('dctcp', 'cubic')
@@ -103,7 +105,7 @@ class OneOf:
         """The values among which the search chooses."""
 
     def written(self, value: int) -> Value:
-        """Returns the value at an index of :attr:`values`."""
+        """Returns the value at an index of the attribute :attr:`values`."""
         return self.values[value]
 
     def __repr__(self) -> str:
@@ -113,7 +115,8 @@ class OneOf:
 Dimension = Union[Real, Whole, OneOf, "tuple[float, float]", "Sequence[Real | Whole | OneOf | tuple[float, float]]"]
 """The search space of a key: a range, a choice, or ``(low, high)`` as short form of :class:`Real`.
 
-A key with a list as value (α by priority) has a list of dimensions.
+If the value of a key is a list (α by priority), the search space of the key is a list of
+dimensions.
 """
 
 _Plain = Union[Real, Whole, OneOf]
@@ -121,21 +124,21 @@ _Plain = Union[Real, Whole, OneOf]
 
 @dataclass(frozen=True)
 class Proposal:
-    """The outcome of one proposal of a search."""
+    """A proposal of a search, with its parameters and results."""
 
     number: int
     """Number of the proposal, from 0; -1 for the unchanged scenario."""
     values: Mapping[str, Value]
     """Values of the proposal in the syntax of scenarios, by key of the search space."""
     metrics: Mapping[str, tuple[float | None, ...]]
-    """A value for every seed, by metric; ``None`` for a number that does not exist."""
+    """Values of each metric, one for every seed; ``None`` for a number that a run does not have."""
     error: BufferlabError | None = None
-    """The error of the proposal's failed run, or ``None``."""
+    """The error of the proposal's failed run; ``None`` if no run failed."""
     scenario: Scenario | None = field(default=None, repr=False, compare=False)
     """The scenario of the proposal, with the first seed."""
 
     def mean(self, metric: str) -> float | None:
-        """The mean of a metric over the seeds; ``None`` without a value for every seed.
+        """The mean of a metric over the seeds; ``None`` if a seed has no value.
 
         Raises
         ------
@@ -153,15 +156,15 @@ class Confirmation:
     """A comparison of the best proposal with the unchanged scenario, on new seeds."""
 
     metric: str
-    """Id of the compared metric."""
+    """Id of the metric that the confirmation compares."""
     unit: str
-    """Unit of the compared metric."""
+    """Unit of the metric that the confirmation compares."""
     seeds: tuple[int, ...]
     """The seeds of the comparison, which the search did not use."""
     before: tuple[float, ...]
-    """Values of the metric in the unchanged scenario, by seed."""
+    """Values of the metric in the unchanged scenario, in the order of the seeds."""
     after: tuple[float, ...]
-    """Values of the metric with the best proposal, by seed."""
+    """Values of the metric with the best proposal, in the order of the seeds."""
     change: Estimate
     """Estimate of the metric's change by the best proposal."""
 
@@ -195,7 +198,8 @@ class Tuning:
 
     @property
     def front(self) -> tuple[Proposal, ...]:
-        """The Pareto front, ordered by the first objective; the best proposal for one objective."""
+        """The Pareto front, ordered by the first objective. With one objective, the front is the
+        best proposal."""
         wanted = sorted(trial.number for trial in self.study.best_trials)
         trials = [self.trials[number] for number in wanted]
         first = self.objectives[0]
@@ -204,12 +208,12 @@ class Tuning:
 
     @property
     def best(self) -> Proposal:
-        """The proposal that is best in the first objective.
+        """The proposal with the best value of the first objective.
 
         Raises
         ------
         BufferlabError
-            If every proposal failed.
+            If every proposal of the search failed.
         """
         front = self.front
         if not front:
@@ -218,7 +222,7 @@ class Tuning:
 
     @property
     def best_scenario(self) -> Scenario:
-        """The scenario with the values of :attr:`best`."""
+        """The scenario with the parameters of the best proposal (:attr:`best`)."""
         scenario = self.best.scenario
         assert scenario is not None, "what ran has a scenario"
         return scenario
@@ -246,7 +250,7 @@ class Tuning:
         Raises
         ------
         RunError
-            If a run fails.
+            If a run of the confirmation fails.
         """
         seeds = _arguments.whole("seeds", seeds, least=1, most=SEEDS_MAX)
         metric = self.objectives[0]
@@ -272,8 +276,8 @@ class Tuning:
         Parameters
         ----------
         x, y
-            Metrics of the search. By default, ``y`` is the first objective.
-            ``x`` is by default the second objective, or the first metric of ``watch``.
+            Metrics that the search recorded. By default, ``y`` is the first objective. The default
+            of ``x`` is the second objective, or the first metric of ``watch``.
         ax
             Axes that receive the plot; by default a new figure.
         """
@@ -339,38 +343,38 @@ def tune(
 ) -> Tuning:
     """Searches for the parameters that optimise an objective.
 
-    Equal calls make equal proposals: the sampler is seeded, and the number of
-    parallel runs has no effect. With ``out``, an interrupted search resumes.
-    A longer search reuses the runs of a shorter search.
+    Equal calls make equal proposals: the sampler has a fixed seed, and the number of parallel runs
+    has no effect. With ``out``, an interrupted search resumes. A longer search reuses the runs of a
+    shorter search.
 
     Parameters
     ----------
     scenario
-        The scenario to tune; unchanged, it is the baseline.
+        The scenario to tune. The unchanged scenario is the baseline.
     space
-        The search space: parameters of the policy by name, all other keys as dotted keys.
+        The search space: parameters of the policy by name, and all other keys as dotted keys.
     policy
         The policy to tune; by default the policy of the scenario.
     objective
         A metric of :attr:`Run.summary`, or several metrics for a Pareto front.
         The search minimises a metric if smaller values are better, and maximises it otherwise.
     watch
-        Further metrics that are recorded for every proposal, for plots.
+        Further metrics that the search records for every proposal, for plots.
     trials
-        Number of proposals.
+        Number of proposals that the search makes.
     seeds
         Number of seeds per proposal, counted from the seed of the scenario upwards.
     at_once
-        Number of proposals per batch. A larger batch uses more cores but learns later.
+        Number of proposals per batch. A larger batch uses more cores, but the sampler learns later.
         The size of the batch affects the proposals.
     sampler
         Sampler of Optuna; by default a seeded tree-structured Parzen estimator.
     jobs
-        Number of runs in parallel; 0 is the number of cores.
+        Number of runs in parallel; 0 means the number of cores.
     out
-        Folder for all runs. By default, runs are deleted after their numbers are recorded.
+        Folder for all runs. By default, a run is deleted after its numbers are recorded.
     progress
-        Kind of progress of every batch, as for :func:`bufferlab.run`.
+        Kind of progress display for every batch, as for :func:`bufferlab.run`.
 
     Raises
     ------
@@ -393,7 +397,7 @@ def tune(
     """
     try:
         with warnings.catch_warnings():
-            # In a notebook without widgets, a dependency of Optuna warns at import.
+            # If a notebook has no widgets, a dependency of Optuna warns at import.
             warnings.simplefilter("ignore")
             import optuna
     except ImportError as error:
@@ -421,7 +425,8 @@ def tune(
     ]
     done: list[Proposal] = []
     with _quiet(optuna):
-        # With several proposals per batch, pending proposals count as bad, to avoid duplicates.
+        # With several proposals per batch, unfinished proposals count as bad, so that Optuna avoids
+        # duplicates.
         chosen = sampler or optuna.samplers.TPESampler(seed=0, constant_liar=at_once > 1)
         study = optuna.create_study(directions=directions, sampler=chosen)
         while len(done) < trials:
@@ -490,7 +495,7 @@ class _Search:
             raise ResultsError(f"{self._kept} is not a folder", "choose another one; nothing was changed")
 
     def objectives(self, wanted: tuple[str, ...]) -> tuple[Metric, ...]:
-        """The metrics of the objectives; the baseline must be finished."""
+        """The metrics that the search optimises; the baseline must be finished."""
         found = []
         for id in wanted:
             metric = metric_called("objective", id, self.known)
@@ -503,7 +508,7 @@ class _Search:
         return tuple(found)
 
     def distributions(self, optuna: Any) -> dict[str, Any]:
-        """The search space as distributions of Optuna; elements of a list are numbered."""
+        """Returns the search space as distributions of Optuna; elements of a list are numbered."""
         return {
             name: _distribution(optuna, dimension)
             for key, dimensions in self.space.items()
@@ -511,7 +516,7 @@ class _Search:
         }
 
     def values(self, parameters: Mapping[str, Any]) -> dict[str, Value]:
-        """The values of a proposal in the syntax of scenarios."""
+        """Returns the values of a proposal in the syntax of scenarios."""
         values: dict[str, Value] = {}
         for key, dimensions in self.space.items():
             written = [dimension.written(parameters[name]) for name, dimension in _named(key, dimensions)]
@@ -519,7 +524,7 @@ class _Search:
         return values
 
     def with_(self, values: Mapping[str, Value]) -> Scenario:
-        """The scenario with the values of a proposal."""
+        """Returns the scenario with the values of a proposal."""
         scenario = self.base
         for key, value in values.items():
             scenario = scenario.set(f"switch.policy.{key}" if key in self._own else key, value)
@@ -528,7 +533,8 @@ class _Search:
     def measure(
         self, scenarios: Sequence[Scenario], seeds: tuple[int, ...], metrics: Sequence[str], progress: ProgressOption
     ) -> list[Proposal]:
-        """Runs every scenario with every seed, and records failures in the proposals."""
+        """Runs the scenario of every proposal with every seed, and records failures in the
+        proposals."""
         keep = None if self._kept is not None else TemporaryFolder()
         root = self._kept or (keep.path if keep else Path())
         jobs: list[tuple[_bufferlab.Loaded, Path, list[tuple[str, str, str]]]] = []
@@ -568,7 +574,7 @@ class _Search:
 
 
 def _dimensions(key: str, given: Any) -> _Plain | list[_Plain]:
-    # A pair of numbers is a range. Any other sequence is a list of dimensions.
+    # A pair of numbers is a range of values. Any other sequence is a list of dimensions.
     if isinstance(given, Sequence) and not isinstance(given, (str, tuple)):
         return [_dimension(f"{key}[{place}]", one) for place, one in enumerate(given)]
     return _dimension(key, given)
@@ -640,7 +646,7 @@ def _shown(value: float | None) -> str:
 
 
 def _rounded(value: Value) -> str:
-    """Rounds a value for display; the table has the exact value."""
+    """Rounds a value for display; the result table has the exact value."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):

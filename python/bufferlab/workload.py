@@ -48,7 +48,7 @@ class Network:
     host_rates_bps: tuple[int, ...]
     """Rate at which each host can send (bits per second)."""
     racks: tuple[tuple[int, ...], ...]
-    """Numbers of the hosts in every rack."""
+    """Numbers of the hosts in each rack of the network."""
     switches: tuple[str, ...]
     """Names of the network's switches."""
     buffers: tuple[int, ...]
@@ -66,7 +66,7 @@ class Workload(Custom):
     """Base class of custom workloads. A subclass has a :attr:`name` and :meth:`flows`.
 
     Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`.
-    In scenarios, they are keys of the table ``[[workload]]``.
+    In scenarios, the parameters are keys of the table ``[[workload]]``.
     """
 
     name: ClassVar[str]
@@ -87,22 +87,23 @@ class Workload(Custom):
         _bufferlab.register_workload(cls, cls.name, title, summary, parameters)
 
     def start(self) -> None:
-        """Called once when the scenario is read. Parameters and :attr:`network` are already set.
+        """Called once when the scenario is read. The parameters and :attr:`network` are already
+        set.
 
-        An exception of the method becomes an error of the scenario.
+        If the method raises an exception, the scenario has an error.
         """
 
     def flows(self, random: Random) -> Iterable[Flow]:
-        """All flows of the workload in a run, in any order.
+        """Returns all flows of the workload in a run, in any order.
 
-        Draw every random number from ``random``. Its seed depends on the seed of the run and the
-        class of the workload. So equal seeds give equal flows, whatever else the scenario changes.
-        (For NumPy: ``numpy.random.default_rng(random.getrandbits(64))``.)
+        Draw every random number from the argument ``random``. Its seed depends on the seed of the
+        run and the class of the workload. So equal seeds give equal flows, whatever else the
+        scenario changes. (For NumPy: ``numpy.random.default_rng(random.getrandbits(64))``.)
         """
         raise NotImplementedError(f"{type(self).__name__} has no flows")
 
     def describe(self) -> str:
-        """A description of the workload in one line, for ``bufferlab check``."""
+        """Returns a description of the workload in one line, for ``bufferlab check``."""
         return self.summary or self.title or type(self).__name__
 
 

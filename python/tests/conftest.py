@@ -1,4 +1,4 @@
-"""Shared fixtures of the tests: the repository as current folder, and small scenarios."""
+"""Fixtures that several tests share: the repository as current folder, and small scenarios."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def cli() -> Path:
 
 @pytest.fixture
 def as_program(tmp_path: Path) -> Callable[[str, str], list[str]]:
-    """Runs ``main`` as a program beside a module ``own_module``; returns the words
-    that it prints."""
+    """Runs ``main`` as a program in a folder with a module ``own_module``; returns the words that
+    the program prints."""
 
     def run(module: str, main: str) -> list[str]:
         (tmp_path / "own_module.py").write_text(module)

@@ -1,6 +1,6 @@
-"""Collects facts about objects, in a form that processes can compare.
+"""Collects facts about objects, in a form that two processes can compare.
 
-Run as a program, this module prints the facts of pickled objects as JSON.
+If it runs as a program, this module prints the facts of pickled objects as JSON.
 """
 
 from __future__ import annotations

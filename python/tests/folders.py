@@ -1,4 +1,4 @@
-"""Compares folders with the results of runs."""
+"""Compares two folders with the results of runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The files of a folder by path, without content that may differ between two equal runs.
+    """The files of a folder by path, without content that differs between two equal runs.
 
     ``timing.json`` is left out, because it has the run time. The source revision is removed from
     manifests and reports, because the two programs of a working tree may be of different ages.

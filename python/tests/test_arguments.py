@@ -1,4 +1,4 @@
-"""Passes wrong values for every argument of every public call: the error names the argument."""
+"""Tests that errors name the wrong argument, for every argument of every public call."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ KINDS: dict[str, list[Any]] = {
     "x": ["nothing", 3],
     "y": ["nothing", 3],
 }
-"""Wrong values by name of the argument, for all calls except the calls in `OF_ONE`."""
+"""Wrong values by name of the argument, for all calls except the calls that `OF_ONE` lists."""
 
 OF_ONE: dict[str, list[Any]] = {
     "BufferEnv.switch": [None, *SWITCH],
@@ -407,13 +407,13 @@ def attempt(call: Callable[..., Any], right: Mapping[str, Any], argument: str, w
     else:
         given[argument] = wrong
     found = call(*positional, **given)
-    # The file of a scenario is read when the scenario is first used.
+    # The file of a scenario is read when the scenario's content is first needed.
     if isinstance(found, Scenario):
         found.check()
 
 
 def complaint(where: str, call: Callable[..., Any], right: Mapping[str, Any], argument: str, wrong: Any) -> str | None:
-    """The defect of the error for a wrong value; ``None`` without a defect."""
+    """Returns the defect of the error for a wrong value; ``None`` without a defect."""
     said = f"{where}({argument}={wrong!r})"
     try:
         attempt(call, right, argument, wrong)

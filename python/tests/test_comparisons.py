@@ -1,4 +1,4 @@
-"""Comparisons and repetitions: the folder equals the folder of the command line."""
+"""Tests of comparisons and repetitions: the folder equals the folder of the command line."""
 
 from __future__ import annotations
 

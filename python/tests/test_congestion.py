@@ -1,4 +1,5 @@
-"""Custom congestion controls: flows like those of built-in controls, errors, processes."""
+"""Tests of custom congestion controls: flows equal those of built-in controls, errors,
+processes."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ class Aimd(CongestionControl):
 
 
 class Broken(CongestionControl):
-    """A control that works for some ACKs; its subclasses then fail."""
+    """A congestion control that works for some ACKs; the controls of its subclasses then fail."""
 
     name = "broken-control"
 

@@ -1,4 +1,4 @@
-"""Repeats every call that adds to a folder of results with other content: means are never mixed.
+"""Tests that a result folder never mixes runs with different content in one mean.
 
 The tests cover every pair of a call in ``CALLS`` and a change in ``CHANGES``.
 """
@@ -101,7 +101,8 @@ def desk(tmp_path: Path) -> Path:
 
 
 def unmixed(out: Path) -> None:
-    """Fails if seeds of a label ran different scenarios or inputs. Reads only the files."""
+    """Fails if seeds of a label ran different scenarios or inputs. The function reads only the
+    files."""
     labels: dict[Path, str] = {}
     for manifest in sorted(out.glob("**/seed-*/manifest.json")):
         run_folder = manifest.parent

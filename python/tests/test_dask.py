@@ -1,4 +1,5 @@
-"""Dask: a sweep equals the local sweep although a worker is killed, and tasks return runs."""
+"""Tests with Dask: a sweep equals the local sweep although a worker is killed, and tasks return
+runs."""
 
 from __future__ import annotations
 

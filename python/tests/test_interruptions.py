@@ -1,4 +1,4 @@
-"""Interruptions: a signal to the calling process also ends its worker processes.
+"""Tests of interruptions: a signal to the calling process also ends its worker processes.
 
 A signal during a run that a policy started ends this run and the policy's run.
 """

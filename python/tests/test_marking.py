@@ -1,4 +1,5 @@
-"""Custom marking rules: marks like those of built-in rules, complete errors, other processes."""
+"""Tests of custom marking rules: marks equal those of built-in rules, complete errors,
+processes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ class PythonStep(MarkingRule):
 
 @register
 class Broken(MarkingRule):
-    """A marking rule that works for some packets; its subclasses then fail."""
+    """A marking rule that works for some packets; the rules of its subclasses then fail."""
 
     name = "py_broken"
 

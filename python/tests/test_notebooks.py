@@ -1,4 +1,4 @@
-"""Every notebook runs from its first cell to its last cell, in the notebook's folder."""
+"""Tests that every notebook runs from its first to its last cell, in the notebook's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pickling and deep copies of all public objects, also after the end of their process.
+"""Tests of pickles and deep copies of all public objects, also after the end of their process.
 
 Objects that cannot be pickled raise a clear error.
 """
@@ -63,10 +63,11 @@ class Pulse(Workload):
 '''
 
 REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "Departure", "Hop", "Markable", "Probe", "Simulation", "Tuner"}
-"""Classes that cannot be pickled: they run, show a moment of a run, or have a connection."""
+"""Classes that cannot be pickled: objects that run, show a run at one moment, or have a
+connection."""
 
 ABSTRACT = {"Executor", "Future"}
-"""Protocols, which users implement and which are not pickled."""
+"""Protocols, which users implement; their objects are not pickled."""
 
 
 def public_classes() -> dict[str, type]:
@@ -328,7 +329,7 @@ def test_what_is_too_large_to_travel_is_refused_when_it_is_pickled(star: Scenari
         with pytest.raises(ResultsError, match="at most 0 MiB") as caught:
             pickle.dumps(thing)
         assert "`out`" in caught.value.help
-    # The error of the failed sweep can still be pickled.
+    # The error of the failed sweep can still be pickled, too.
     arrived = pickle.loads(pickle.dumps(failed.value))
     assert arrived.failed == failed.value.failed and arrived.sweep is None
 

@@ -1,4 +1,5 @@
-"""Custom policies: verdicts like those of built-in policies, errors, processes, conformance."""
+"""Tests of custom policies: verdicts equal those of built-in policies, errors, processes,
+conformance."""
 
 from __future__ import annotations
 

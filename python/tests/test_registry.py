@@ -1,4 +1,4 @@
-"""The registry of policies, and the names of policies in Python types."""
+"""Tests of the registry of policies, and of the names of policies in Python types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reproductions: folder and verdicts equal those of the command line."""
+"""Tests of reproductions: folder and verdicts equal those of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulations that are advanced, inspected, changed and copied, and the learning environment."""
+"""Tests of simulations that are advanced, inspected, changed and copied, and of the environment."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest

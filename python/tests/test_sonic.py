@@ -150,7 +150,8 @@ def test_a_search_by_probes_ends_at_the_point_of_the_vectors() -> None:
 
 
 def test_executors_of_the_guide_share_one_chip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs the code in docs/how-to/operators.md, and probes a headroom pool group by group."""
+    """Runs the code in docs/how-to/operators.md, and probes a headroom pool, one group after
+    another."""
     registered: dict[str, Callable[..., Any]] = {}
 
     class ExecutorRegistry:

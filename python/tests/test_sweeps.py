@@ -1,4 +1,4 @@
-"""Sweeps: with every executor, the folder equals the folder of the command line."""
+"""Tests of sweeps: with every executor, the folder equals the folder of the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_command_line_writes_the_same_sweep(cli: Path, star: Scenario, tmp_p
     ).stdout
     same_results(by_python, by_command)
     assert grid.text == printed
-    # Python and the command line resume each other's sweeps.
+    # The Python package and the command line resume each other's sweeps.
     again = subprocess.run([*command, "--out", str(by_python)], check=True, capture_output=True, text=True)
     assert "16 runs are there already" in again.stderr
 
@@ -74,7 +74,7 @@ def test_what_is_there_is_not_run_again_and_values_can_be_added(star: Scenario, 
     seen: list[Progress] = []
     sweep(star, {"switch.buffer": ["200 KB", "300 KB"]}, out=out, progress=seen.append)
     assert seen[-1].runs == 1
-    # A sweep over another key has other points in the folder.
+    # A sweep over another key has other points in the same folder.
     sweep(star, {"seed": [1, 2]}, out=out)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("hard work")
@@ -120,7 +120,8 @@ def test_workers_that_see_the_folder_write_there_themselves(star: Scenario, tmp_
 
 
 class Unreliable:
-    """An executor that fails every unit a number of times before it executes the unit."""
+    """An executor that fails every unit a number of times before it executes the unit
+    successfully."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures

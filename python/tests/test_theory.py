@@ -1,4 +1,4 @@
-"""The calculators give the answers that the command line prints."""
+"""Tests that the calculators give the answers that the command line prints."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ QCT = "class.incast.qct_mean_ms"
 
 @pytest.fixture
 def incast() -> Scenario:
-    """Twenty queries that overflow half the buffer and fit into the whole buffer."""
+    """A scenario with twenty queries that overflow half the buffer and fit into the whole
+    buffer."""
     return Scenario.from_file("scenarios/star-incast.toml")
 
 

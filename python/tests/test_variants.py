@@ -1,4 +1,4 @@
-"""Variants: policies with parameters and other changes, and custom policies in files."""
+"""Tests of variants: policies with parameters and other changes, and custom policies in files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class FairShare(Policy):
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """Writes a policy to a file, with unique names, because a process cannot reuse names."""
+    """Writes a policy to a file, with unique names, because a process cannot reuse a module's
+    name."""
     path = tmp_path / f"mine_{tmp_path.name.replace('-', '_')}.py"
     path.write_text(OWN.format(name=f"fair-{abs(hash(str(tmp_path))) % 10**8}"))
     return path
@@ -191,7 +192,7 @@ def test_a_file_without_a_custom_class_is_named(
 
 
 def test_finished_runs_are_reused_until_the_class_changes(own: Path, tmp_path: Path) -> None:
-    """Uses new processes, because a process imports a module only once."""
+    """The test uses new processes, because a process imports a module only once."""
     out = tmp_path / "out"
 
     def compare() -> str:

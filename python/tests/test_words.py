@@ -1,4 +1,5 @@
-"""Hints of the libraries name arguments and functions in Python, not options and commands."""
+"""Tests that hints of the libraries name arguments and functions in Python, not options and
+commands."""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ NOT_SHOWN = {
     # Python resolves classes in files itself, so the parser of variants never receives a class in a
     # file.
     "crates/scenario/src/variant.rs": ["this program runs no Python"],
-    # Texts that are only on the page of limits.
+    # The texts that appear only on the page of limits.
     "crates/operator/src/limits.rs": ["`--redis` of `bufferlab sonic`"],
     "crates/sonic/src/limits.rs": ["files of `bufferlab sonic`"],
-    # The source line of an overridden key, under which the command line prints a caret.
+    # The source line of an overridden key, below which the command line prints a caret.
     "crates/scenario/src/load.rs": ["--set {key}={value}"],
     # Pages and texts of the command line, which name its commands.
     "crates/report/src/finding/grid.rs": ["Repeat with `--seeds 5`"],

@@ -1,4 +1,4 @@
-"""Custom workloads: yielded flows, equal flows for equal seeds, and errors."""
+"""Tests of custom workloads: yielded flows, equal flows for equal seeds, and errors."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ int main(void)
     if (bufferlab_observe(sw, on_event, NULL) != BUFFERLAB_OK)
         return refused("bufferlab_observe");
 
-    /* Seven senders at once: every 1,200 ns a packet from each, while port 0 sends one. */
+    /* Every 1,200 ns each of seven senders sends a packet, and port 0 sends one packet. */
     unsigned stored = 0, dropped = 0, sent = 0;
     for (uint32_t id = 0; id < 700; id++) {
         uint64_t now = (uint64_t)(id / 7) * 1200000;

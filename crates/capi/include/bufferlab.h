@@ -1,15 +1,15 @@
-/* The shared buffer of one switch: admission, eviction, marks, scheduling, pauses.
+/* C interface to the shared buffer of one switch: admission, eviction, marks, scheduling, pauses.
  *
  * The caller is the driver: it supplies time, packets and transmissions. Call bufferlab_arrive when
  * the last bit of a packet has arrived, and bufferlab_depart when an egress port is idle. The
- * switch keeps headers only; the caller keeps packets under their numbers.
+ * switch stores headers only; the caller stores the packets by their numbers.
  *
- * Times are picoseconds since the start and never go back. Sizes are bytes, rates bits per second.
+ * Times are picoseconds since the start and never decrease. Sizes are in bytes, rates in bits/s.
  * Ports and queues are numbered from 0. One thread at a time may use a switch.
  *
- * Functions return BUFFERLAB_OK, BUFFERLAB_NONE or a negative code; bufferlab_last_error has the
- * text. A failed call changes nothing, unless it returns BUFFERLAB_PANIC. No panic leaves the
- * library: after BUFFERLAB_PANIC a switch can only be freed.
+ * Functions return BUFFERLAB_OK, BUFFERLAB_NONE or a negative code; bufferlab_last_error returns
+ * the error text. A failed call changes nothing, unless it returns BUFFERLAB_PANIC. No panic
+ * leaves the library: after BUFFERLAB_PANIC a switch can only be freed.
  *
  * MIT OR Apache-2.0. crates/capi/src declares the same interface in Rust; a test compares them.
  */
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Version of this interface. Symbols carry it, so programs of different versions can coexist. */
+/* Version of this interface. Symbols contain the version, so different versions can coexist. */
 #define BUFFERLAB_ABI 1
 #define bufferlab_abi bufferlab_v1_abi
 #define bufferlab_last_error bufferlab_v1_last_error
@@ -44,14 +44,14 @@ extern "C" {
 /* Results of functions. */
 enum {
     BUFFERLAB_OK = 0,
-    BUFFERLAB_NONE = 1,     /* no packet, no timer or no threshold */
+    BUFFERLAB_NONE = 1,     /* the switch has no packet, timer or threshold */
     BUFFERLAB_INVALID = -1, /* an argument is null or out of range */
     BUFFERLAB_REFUSED = -2, /* the configuration is wrong */
-    BUFFERLAB_FAILED = -3,  /* the policy failed, or the ledger is wrong: a defect */
-    BUFFERLAB_PANIC = -4    /* a defect of the library */
+    BUFFERLAB_FAILED = -3,  /* the policy or the ledger has a defect */
+    BUFFERLAB_PANIC = -4    /* the library has a defect */
 };
 
-/* Events of packets. */
+/* Events of packets and pauses. */
 enum {
     BUFFERLAB_ADMITTED = 0,
     BUFFERLAB_DROPPED = 1,
@@ -91,14 +91,14 @@ enum {
 
 /* Flags of a packet that some policies read. */
 enum {
-    BUFFERLAB_UNSCHEDULED = 1,    /* sent in the first round trip of its flow (ABM, Reverie) */
-    BUFFERLAB_SMALL = 2,          /* of a short flow, or of the first bytes of a flow (LossPass) */
-    BUFFERLAB_CONTROL = 4,        /* without data */
+    BUFFERLAB_UNSCHEDULED = 1,    /* packet of the flow's first round trip (ABM, Reverie) */
+    BUFFERLAB_SMALL = 2,          /* packet of a short flow or of a flow's first bytes (LossPass) */
+    BUFFERLAB_CONTROL = 4,        /* packet without data */
     BUFFERLAB_RETRANSMISSION = 8,
     BUFFERLAB_LOSSLESS = 16
 };
 
-/* Every port, or every queue of a port: for bufferlab_occupancy. */
+/* Argument of bufferlab_occupancy: every port, or every queue of a port. */
 #define BUFFERLAB_ALL (-1)
 
 typedef struct bufferlab_switch bufferlab_switch;
@@ -108,9 +108,9 @@ typedef struct bufferlab_config {
     const uint64_t *port_rates;   /* one rate for each port (bits per second) */
     uint32_t ports;
     uint32_t queues_per_port;     /* 1 to 32, served in round robin */
-    uint32_t max_packet;          /* largest packet (bytes); 0: 9216 */
-    uint32_t lossless_priorities; /* bit p: the policy may pause priority p */
-    uint64_t seed;                /* of random streams */
+    uint32_t max_packet;          /* largest packet (bytes); 0 means 9216 */
+    uint32_t lossless_priorities; /* bit p is 1 if the policy may pause priority p */
+    uint64_t seed;                /* seed of random streams */
 } bufferlab_config;
 
 /* A parameter of a policy, written as in a scenario file: { "alpha", "0.5" }. */
@@ -131,7 +131,7 @@ typedef struct bufferlab_packet {
 } bufferlab_packet;
 
 typedef struct bufferlab_verdict {
-    uint8_t event;  /* BUFFERLAB_ADMITTED: the packet was stored; else it is lost or trimmed */
+    uint8_t event;  /* BUFFERLAB_ADMITTED if the packet was stored, not lost or trimmed */
     uint8_t reason; /* BUFFERLAB_NO_REASON if the packet was stored */
     uint8_t marked; /* 1: set the packet's congestion mark */
     uint8_t queue;  /* queue of the egress port */
@@ -139,7 +139,7 @@ typedef struct bufferlab_verdict {
 
 typedef struct bufferlab_departure {
     uint32_t packet;
-    uint32_t size;  /* bytes released */
+    uint32_t size;  /* bytes that the departure releases */
     uint8_t queue;
     uint8_t marked; /* 1: set the packet's congestion mark */
     uint8_t more;   /* 1: the port has another packet to send */
@@ -159,17 +159,18 @@ typedef struct bufferlab_event {
     uint8_t reserved[3];
 } bufferlab_event;
 
-/* Called at the end of the function that caused the event, in order of events. It may call any
- * function of this library. It must return normally: no exception, no longjmp. */
+/* The library calls the callback at the end of the function that caused the event, in order of
+ * events. The callback may call any function of this library. The callback must return normally:
+ * without an exception or longjmp. */
 typedef void (*bufferlab_callback)(void *user, const bufferlab_event *event);
 
-/* BUFFERLAB_ABI of the library. */
+/* Returns BUFFERLAB_ABI of the library. */
 uint32_t bufferlab_abi(void);
 
-/* Text of the last error in this thread; valid until the next call. Never null. */
+/* Returns the text of the last error in this thread, valid until the next call. Never null. */
 const char *bufferlab_last_error(void);
 
-/* Name of a reason, as in bufferlab's tables; null if there is no such reason. */
+/* Returns the name of a drop reason, as in bufferlab's tables; null for an unknown reason. */
 const char *bufferlab_name(uint8_t reason);
 
 /* Builds a switch with a policy of bufferlab's registry and `count` parameters. */
@@ -178,46 +179,47 @@ int32_t bufferlab_new(const bufferlab_config *config, const char *policy,
 
 /* Builds the first switch of a scenario: policy, marking, scheduler, classifier, chip. If the text
  * lacks [topology], [switch] suffices, and the switch has `ports` ports (at least 2) with `rates`
- * and packets of up to 1500 bytes. Otherwise give null and 0. Paths of files in the text are
- * relative to the current folder. */
+ * and packets of up to 1500 bytes. If the text has [topology], `rates` must be null and `ports` 0.
+ * Paths of files in the text are relative to the current folder. */
 int32_t bufferlab_from_toml(const char *toml, const uint64_t *rates, size_t ports,
                             bufferlab_switch **out);
 
-/* Frees a switch; ignores null. */
+/* Frees a switch; a null pointer has no effect. */
 void bufferlab_free(bufferlab_switch *self);
 
-/* Sets the receiver of events; null: none. Without one, evicted packets go unnoticed. */
+/* Sets the receiver of events; null removes it. Without a receiver, evictions are not reported. */
 int32_t bufferlab_observe(bufferlab_switch *self, bufferlab_callback callback, void *user);
 
-/* Handles an arrival. */
+/* Handles the arrival of a packet. */
 int32_t bufferlab_arrive(bufferlab_switch *self, uint64_t now, const bufferlab_packet *packet,
                          bufferlab_verdict *verdict);
 
-/* Takes the next packet of an idle egress port; BUFFERLAB_NONE if none may be sent. */
+/* Takes the next packet of an idle egress port; BUFFERLAB_NONE if no packet may be sent. */
 int32_t bufferlab_depart(bufferlab_switch *self, uint64_t now, uint16_t port,
                          bufferlab_departure *departure);
 
 /* The neighbour behind `port` pauses (1) or resumes (0) a priority. */
 int32_t bufferlab_pause(bufferlab_switch *self, uint16_t port, uint8_t priority, int32_t paused);
 
-/* Time of the next timer; BUFFERLAB_NONE without one. Ask after bufferlab_arrive and
- * bufferlab_timer. */
+/* Returns the time of the next timer; BUFFERLAB_NONE without a timer. Call this function after
+ * bufferlab_arrive and bufferlab_timer. */
 int32_t bufferlab_next_timer(const bufferlab_switch *self, uint64_t *at);
 
-/* Handles the timers that are due. */
+/* Handles all timers that are due at time `now` or earlier. */
 int32_t bufferlab_timer(bufferlab_switch *self, uint64_t now);
 
-/* The policy's limit of an egress queue for a packet with `tags` (bytes); BUFFERLAB_NONE if it has
- * none. */
+/* Returns the policy's limit of an egress queue for a packet with `tags` (bytes); BUFFERLAB_NONE
+ * if the policy has no limit. */
 int32_t bufferlab_threshold(const bufferlab_switch *self, uint16_t port, uint8_t queue,
                             uint16_t tags, uint64_t *bytes);
 
-/* Bytes of an egress queue, of a port (queue = BUFFERLAB_ALL), or of the whole buffer (both). */
+/* Returns the bytes of an egress queue, of a port (queue = BUFFERLAB_ALL), or of the whole buffer
+ * (port and queue = BUFFERLAB_ALL). */
 int32_t bufferlab_occupancy(const bufferlab_switch *self, int32_t port, int32_t queue,
                             uint64_t *bytes);
 
 /* Checks that the ledger equals the content of the queues, and reports a failure of the policy,
- * once. */
+ * at most once. */
 int32_t bufferlab_verify(bufferlab_switch *self);
 
 #ifdef __cplusplus

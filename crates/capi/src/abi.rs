@@ -1,5 +1,5 @@
-//! Types and codes of the C header. `tests/suite/header.rs` compares these types and codes with
-//! `bufferlab.h`.
+//! Types and codes of the C header. The test `tests/suite/header.rs` compares these types and codes
+//! with `bufferlab.h`.
 
 use bufferlab_core::{DropReason, PacketEvent};
 use std::ffi::{c_char, c_void};
@@ -13,7 +13,7 @@ pub const ABI: u32 = 1;
 pub enum Code {
     /// The call of the C function succeeded.
     Ok = 0,
-    /// The requested packet, timer or threshold does not exist.
+    /// The switch has no requested packet, timer or threshold.
     None = 1,
     /// An argument of a function is null or out of range.
     Invalid = -1,
@@ -25,11 +25,11 @@ pub enum Code {
     Panic = -4,
 }
 
-/// Names of events, by code. Codes never change; new events are appended.
+/// Names of packet events, by code. Codes never change; new events are appended.
 pub const EVENTS: &[&str] =
     &["admitted", "dropped", "evicted", "marked", "departed", "paused", "resumed", "trimmed"];
 
-/// Names of reasons, by code and as C strings. Codes never change; new reasons are appended.
+/// Names of drop reasons, by code and as C strings. Codes never change; new reasons are appended.
 pub const REASONS: &[&std::ffi::CStr] = &[
     c"buffer-full",
     c"over-threshold",
@@ -45,7 +45,7 @@ pub const REASONS: &[&std::ffi::CStr] = &[
     c"pfc-watchdog",
 ];
 
-/// Code of a packet that was not refused.
+/// Code in place of a drop reason, for a packet that was not refused.
 pub const NO_REASON: u8 = 255;
 /// Code of an event or a reason to which this version of the C interface gives no name.
 pub const OTHER: (u8, u8) = (255, 254);
@@ -77,7 +77,7 @@ pub struct Config {
     pub queues_per_port: u32,
     /// Size of the largest packet (bytes); 0 means 9,216 B.
     pub max_packet: u32,
-    /// Bit mask of lossless priorities: bit p is for priority p.
+    /// Bit mask of lossless priorities: bit p is 1 if priority p is lossless.
     pub lossless_priorities: u32,
     /// Seed of the switch's random streams.
     pub seed: u64,
@@ -111,7 +111,7 @@ pub struct Packet {
     pub tags: u16,
     /// Priority of the packet at its ports.
     pub priority: u8,
-    /// ECN state of the packet: 0, 1 or 2.
+    /// ECN state of the packet: 0 (not capable), 1 (capable) or 2 (marked).
     pub ecn: u8,
 }
 
@@ -163,7 +163,7 @@ pub struct Event {
     pub queue: u8,
     /// Code of the kind of event, from [`event_code`].
     pub event: u8,
-    /// Code of the reason for a removal, from [`reason_code`].
+    /// Code of the reason for the removal of a packet, from [`reason_code`].
     pub reason: u8,
     /// Reserved fields of the event; always zero.
     pub reserved: [u8; 3],

@@ -10,10 +10,10 @@ use std::path::Path;
 /// The core switch that a handle of the C interface contains.
 pub(crate) type Core = Switch<Dispatched>;
 
-/// Largest size of a packet, if the caller gives none (bytes).
+/// Largest size of a packet (bytes), if the caller gives no size.
 const MAX_PACKET: u32 = 9_216;
-/// Keys that every scenario needs, with values for texts that lack these keys. The C interface uses
-/// only the largest packet (1,500 B).
+/// Keys that every scenario needs, with values for texts that lack these keys. Of these values, the
+/// C interface uses only the largest packet (1,500 B).
 const UNUSED: [(&str, &str); 3] = [
     ("duration", "\"1 s\""),
     (
@@ -79,7 +79,8 @@ fn check_ports(rates: &[u64], queues_per_port: usize) -> Result<(), Failure> {
 }
 
 fn parameters(policy: &str, texts: &[(&str, &str)]) -> Result<Vec<(String, ParamValue)>, Failure> {
-    // The build below reports an unknown policy, and lists the names of all policies.
+    // If the policy is unknown, the later build of the switch reports this, and lists the names of
+    // all policies.
     let Some(info) = find_policy(policy) else { return Ok(Vec::new()) };
     let read = |&(name, text): &(&str, &str)| {
         let param = info.params.iter().find(|param| param.name == name).ok_or_else(|| {
@@ -93,11 +94,11 @@ fn parameters(policy: &str, texts: &[(&str, &str)]) -> Result<Vec<(String, Param
     texts.iter().map(read).collect()
 }
 
-/// Builds the first switch of a scenario. A text without a topology gets a switch with ports of
-/// `rates`.
+/// Builds the first switch of a scenario. If the text has no topology, the switch has one port for
+/// each rate in `rates`.
 pub(crate) fn from_toml(text: &str, rates: &[u64]) -> Result<Core, Failure> {
     let mut overrides = Vec::new();
-    // The loader reports the place in a text that is not valid TOML.
+    // If the text is not valid TOML, the scenario loader reports the place.
     if let Ok(table) = toml::de::DeTable::parse(text) {
         let has_network = table.get_ref().contains_key("topology") || table.get_ref().contains_key("extends");
         match (has_network, rates) {
@@ -121,7 +122,7 @@ pub(crate) fn from_toml(text: &str, rates: &[u64]) -> Result<Core, Failure> {
     first_switch(&loaded.scenario)
 }
 
-/// A switch with one cable for every rate, as the value of a scenario key.
+/// Formats a switch with one cable for every rate, as the value of a scenario key.
 fn network(rates: &[u64]) -> String {
     let link = |(port, rate): (usize, &u64)| {
         format!("{{ a = \"h{port}\", b = \"s0\", rate = \"{rate} b/s\", delay = \"1 us\" }}")

@@ -1,4 +1,4 @@
-//! Results that cross the border: a code, and a text that the thread keeps.
+//! Results of calls from C: a code, and an error text that the thread stores.
 
 use crate::abi::Code;
 use std::any::Any;
@@ -18,7 +18,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Failure: an argument of a C function is null or out of range.
+    /// Creates a failure: an argument of a C function is null or out of range.
     pub(crate) fn invalid(text: impl Into<String>) -> Self {
         Self { code: Code::Invalid, text: text.into() }
     }
@@ -28,7 +28,7 @@ impl Failure {
         Self { code: Code::Refused, text: text.into() }
     }
 
-    /// Failure: a defect of the policy or of the ledger.
+    /// Creates a failure: the policy or the ledger of the switch has a defect.
     pub(crate) fn failed(text: impl Into<String>) -> Self {
         Self { code: Code::Failed, text: text.into() }
     }
@@ -39,7 +39,8 @@ impl Failure {
     }
 }
 
-/// Runs the body of an exported function. A failure or a panic becomes a code and the last error.
+/// Runs the body of an exported function. A failure or a panic becomes a result code and the last
+/// error.
 pub(crate) fn guard(body: impl FnOnce() -> Result<Code, Failure>) -> i32 {
     let result = catch_unwind(AssertUnwindSafe(body));
     let failure = match result {
@@ -60,7 +61,7 @@ fn panic_text(payload: &(dyn Any + Send)) -> String {
     format!("a defect of bufferlab: {}", text.unwrap_or("a panic without a message"))
 }
 
-/// Text of the last error in this thread.
+/// Returns the text of the last error in this thread.
 pub(crate) fn last() -> *const c_char {
     LAST.with(|last| last.borrow().as_ptr())
 }

@@ -2,8 +2,8 @@
 //! events.
 //!
 //! This module alone has `unsafe`, for two reasons: symbols without mangling, and pointers from C.
-//! Every pointer is checked for null. The header states what the caller must guarantee: a pointer
-//! that is not null points to a valid value, and one thread at a time uses a switch.
+//! Every pointer is checked for null. The C header states the duties of the caller. A pointer that
+//! is not null points to a valid value, and one thread at a time uses a switch.
 //!
 //! Callbacks run after the last use of a reference to the switch, so callbacks may use or free the
 //! switch.
@@ -87,8 +87,8 @@ unsafe fn write<T>(pointer: *mut T, result: T) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The body of a call that may change a switch. `out` is checked first, so that no packet is lost.
-/// At the end of the call, the callback receives the events of the call.
+/// Runs the body of a call that may change a switch. `out` is checked before the body runs, so that
+/// no packet is lost. At the end of the call, the callback receives the events of the call.
 ///
 /// # Safety
 /// A pointer `handle` that is not null is from [`bufferlab_new`] or [`bufferlab_from_toml`], was
@@ -116,7 +116,7 @@ unsafe fn change<T>(
     });
     if let (list, Some((callback, user))) = events {
         for event in &list {
-            // SAFETY: the program that set the callback promises that the callback takes these
+            // SAFETY: the program that set the callback promises that the callback accepts these
             // arguments.
             unsafe { callback(user, event) };
         }
@@ -124,7 +124,7 @@ unsafe fn change<T>(
     code
 }
 
-/// The body of a call that only reads a switch.
+/// Runs the body of a call that only reads a switch.
 ///
 /// # Safety
 /// See [`change`].
@@ -171,13 +171,13 @@ pub extern "C" fn bufferlab_abi() -> u32 {
     ABI
 }
 
-/// Text of the last error in this thread.
+/// Returns the text of the last error in this thread.
 #[unsafe(export_name = "bufferlab_v1_last_error")]
 pub extern "C" fn bufferlab_last_error() -> *const c_char {
     error::last()
 }
 
-/// Name of a reason; null if no reason has this code.
+/// Returns the name of a drop reason; null if no reason has this code.
 #[unsafe(export_name = "bufferlab_v1_name")]
 pub extern "C" fn bufferlab_name(reason: u8) -> *const c_char {
     REASONS.get(usize::from(reason)).map_or(std::ptr::null(), |name| name.as_ptr())
@@ -186,7 +186,7 @@ pub extern "C" fn bufferlab_name(reason: u8) -> *const c_char {
 /// Builds a switch with a registered buffer policy.
 ///
 /// # Safety
-/// Pointers that are not null point to what the header says.
+/// Each pointer that is not null points to the value that the C header describes.
 #[unsafe(export_name = "bufferlab_v1_new")]
 pub unsafe extern "C" fn bufferlab_new(
     config: *const Config,
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn bufferlab_new(
 /// Builds the first switch that a scenario describes.
 ///
 /// # Safety
-/// Pointers that are not null point to what the header says.
+/// Each pointer that is not null points to the value that the C header describes.
 #[unsafe(export_name = "bufferlab_v1_from_toml")]
 pub unsafe extern "C" fn bufferlab_from_toml(
     toml: *const c_char,
@@ -266,7 +266,8 @@ pub unsafe extern "C" fn bufferlab_free(handle: *mut Handle) {
 /// Sets the function that receives the switch's events.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`]. The callback may be called with `user` until it is replaced.
+/// See [`bufferlab_arrive`]. The switch may call the callback with `user` until the callback is
+/// replaced.
 #[unsafe(export_name = "bufferlab_v1_observe")]
 pub unsafe extern "C" fn bufferlab_observe(
     handle: *mut Handle,
@@ -285,8 +286,8 @@ pub unsafe extern "C" fn bufferlab_observe(
 /// Handles the arrival of a packet at the switch.
 ///
 /// # Safety
-/// The switch is null, or valid and used by this thread only. Other pointers that are not null
-/// point to what the header says.
+/// The switch is null, or valid and used by this thread only. Each other pointer that is not null
+/// points to the value that the C header describes.
 #[unsafe(export_name = "bufferlab_v1_arrive")]
 pub unsafe extern "C" fn bufferlab_arrive(
     handle: *mut Handle,
@@ -366,7 +367,7 @@ pub unsafe extern "C" fn bufferlab_threshold(
     unsafe { read(handle, bytes, |handle| handle.threshold(port, queue, tags)) }
 }
 
-/// Bytes of a queue, a port or the buffer.
+/// Returns the stored bytes of a queue, a port or the whole buffer.
 ///
 /// # Safety
 /// See [`bufferlab_arrive`].

@@ -1,4 +1,4 @@
-//! One switch behind a handle: checks arguments, calls the core, collects events.
+//! One switch of a C program: checks arguments, calls the core, collects events.
 
 use crate::abi::{Callback, Code, Departure, Event, NO_REASON, Packet, Verdict, event_code, reason_code};
 use crate::config::Core;
@@ -17,11 +17,11 @@ pub struct Handle {
     queues_per_port: u8,
     /// Time of the last event that the switch handled.
     now: Time,
-    /// A call has begun and not ended.
-    /// If the flag is set when a call begins, the previous call panicked.
+    /// Whether a call has begun and not ended. If the flag is set when a call begins, the previous
+    /// call panicked.
     in_call: bool,
     pub(crate) callback: Option<(Callback, *mut c_void)>,
-    /// Events since the last call of [`Self::take_events`].
+    /// Events of the switch since the last call of [`Self::take_events`].
     events: Events,
 }
 
@@ -96,7 +96,7 @@ impl Handle {
         result
     }
 
-    /// Refuses a switch in which a call panicked.
+    /// Refuses to use a switch in which a call panicked.
     pub(crate) fn check_sound(&self) -> Result<(), Failure> {
         if self.in_call {
             return Err(Failure::panicked("an earlier call panicked: free the switch"));
@@ -245,7 +245,7 @@ impl Handle {
     }
 }
 
-/// Result code of a function whose answer is optional.
+/// Returns the result code of a function whose result is optional.
 pub(crate) const fn code_of<T>(answer: &Option<T>) -> Code {
     if answer.is_some() { Code::Ok } else { Code::None }
 }

@@ -1,4 +1,4 @@
-//! C interface of `bufferlab-core`: `include/bufferlab.h` in Rust.
+//! C interface of `bufferlab-core`: the Rust implementation of `include/bufferlab.h`.
 //!
 //! ```text
 //!   C, C++ ──► exports   pointers, panics, last error      the only module with `unsafe`
@@ -7,8 +7,8 @@
 //!                 └─► handle   one switch: checked arguments, events for the callback
 //! ```
 //!
-//! `abi` has the types and codes of the header. [`EXPORTS`] lists the symbols, which carry the
-//! version of the interface: a changed layout or meaning gets a new version.
+//! `abi` has the types and codes of the C header. [`EXPORTS`] lists the symbols, whose names
+//! contain the version of the interface. A changed layout or meaning gets a new version.
 
 mod abi;
 mod config;

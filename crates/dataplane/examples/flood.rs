@@ -1,4 +1,4 @@
-//! Sends frames as fast as one CPU core can, to measure or to attack a switch.
+//! Sends frames as fast as one CPU core can, to measure a switch or to attack it.
 //!
 //! ```console
 //! $ cargo run --release -p bufferlab-dataplane --example flood -- \

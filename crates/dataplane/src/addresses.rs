@@ -18,8 +18,8 @@ impl MacAddress {
     }
 
     /// Whether the address is one of the sixteen addresses that switches do not forward (IEEE
-    /// 802.1Q, table 8-1). The sixteen addresses are for spanning tree, pause frames, link
-    /// aggregation and LLDP.
+    /// 802.1Q, table 8-1). These addresses are for spanning tree, pause frames, link aggregation
+    /// and LLDP.
     #[must_use]
     pub const fn is_link_local(self) -> bool {
         matches!(self.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 16)
@@ -54,26 +54,26 @@ impl FromStr for MacAddress {
 /// Egress ports to which the switch forwards a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
-    /// The frame leaves the switch through this port.
+    /// The frame leaves the switch through the given port.
     To(u16),
-    /// The frame leaves through all ports except its ingress port.
+    /// The frame leaves the switch through all ports except its ingress port.
     Flood,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     port: u16,
-    /// Last time at which a frame had this source; `None` for a configured address,
-    /// which never expires.
+    /// Last time at which a frame had this source address; `None` for a configured address, which
+    /// never expires.
     seen: Option<Time>,
 }
 
 /// Table of link-layer addresses and the ports to which their hosts are connected.
 ///
 /// The number of learned addresses is limited, so that a host that invents addresses cannot fill
-/// the memory. When the table is full, addresses that were not seen for `forget_after` make room.
-/// Without such old addresses, the table learns no new address, and frames to unknown addresses are
-/// flooded within the flood limit.
+/// the memory. A full table removes addresses that no frame had for `forget_after`. If no address
+/// is that old, the table learns no new address. The switch then floods frames to unknown addresses
+/// within the flood limit.
 #[derive(Clone, Debug)]
 pub struct AddressTable {
     entries: BTreeMap<MacAddress, Entry>,
@@ -81,15 +81,15 @@ pub struct AddressTable {
     forget_after: Time,
     learned: usize,
     most: usize,
-    /// Time before which no entry of a full table expires.
+    /// Time before which no entry of a full address table expires.
     full_until: Time,
     flood_limit: u64,
-    /// Number of the current second, and number of frames flooded in the current second.
+    /// Number of the current second, and number of frames that the switch flooded in this second.
     flooding: (u64, u64),
 }
 
 impl AddressTable {
-    /// Creates an empty table with at most `most` learned addresses, which floods at most
+    /// Creates an empty table with at most `most` learned addresses. The table floods at most
     /// `flood_limit` frames per second.
     #[must_use]
     pub const fn new(learns: bool, forget_after: Time, most: usize, flood_limit: u64) -> Self {
@@ -116,7 +116,8 @@ impl AddressTable {
         self.learned
     }
 
-    /// Chooses the egress of a frame from `from`, received on `port`, to `to`.
+    /// Chooses the egress ports of a frame that arrived on `port` from the address `from` to the
+    /// address `to`.
     ///
     /// # Errors
     /// The reason for discarding the frame.
@@ -176,7 +177,7 @@ impl AddressTable {
             seen.fold((0, Time::MAX), |(count, oldest), seen| (count + 1, oldest.min(seen)));
         self.learned = learned;
         if self.learned >= self.most {
-            // The table is scanned once per expiring address, not once per frame.
+            // The switch scans the table once per expiring address, not once per frame.
             self.full_until = Time(oldest.0.saturating_add(forget_after.0));
         }
         self.learned < self.most
@@ -235,7 +236,7 @@ mod tests {
         }
         assert_eq!(table.learned(), 3);
         assert_eq!(table.forward(SECOND, 1, mac(0), mac(2)), Ok(Forward::To(0)));
-        // Expired addresses are removed to make space for new addresses.
+        // The table removes expired addresses to make space for new addresses.
         let later = Time::from_ms(20_000);
         let _ = table.forward(later, 1, mac(77), mac(0));
         assert_eq!(table.forward(later, 0, mac(1), mac(77)), Ok(Forward::To(1)));

@@ -11,7 +11,7 @@ use thread_priority::{
 };
 
 /// Threads of the class `SCHED_IDLE`, one for each core that this process may use. A thread spins
-/// while no other thread needs its core. The core then neither saves energy nor returns to a
+/// while no other thread needs its core. So the core neither enters an idle state nor returns to a
 /// hypervisor. Waking from either state takes tens to hundreds of microseconds. Dropping this value
 /// ends the threads.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ impl Awake {
     /// Starts a spinning thread for each CPU core.
     ///
     /// # Errors
-    /// If the cores cannot be listed, no thread can be started, or a control group limits CPU time,
-    /// which spinning would use up.
+    /// If the cores cannot be listed, no thread can be started, or a control group limits CPU time.
+    /// Spinning would use up the limited CPU time.
     pub(crate) fn start() -> std::io::Result<Self> {
         let cores = cores()?;
         if std::thread::available_parallelism()?.get() < cores.len() {
@@ -45,7 +45,7 @@ impl Awake {
 pub fn take_usual_priority() {
     let usual = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
     // The middle of the range is nice value 0. If the system refuses, the process was started with
-    // a higher nice value, and keeps this value.
+    // a higher nice value, and the thread keeps this value.
     let middle = ThreadPriority::Crossplatform(50_u8.try_into().expect("50 lies between 0 and 99"));
     let _ = set_thread_priority_and_policy(thread_native_id(), middle, usual);
 }
@@ -71,7 +71,7 @@ impl Drop for Awake {
 fn stay(core: usize, ended: &AtomicBool) {
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
     // An error may be about the nice value only, which has no meaning in the class `SCHED_IDLE`.
-    // The class itself is checked below.
+    // The next lines check the class.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
     let mut only = CpuSet::new();
     let is_alone = only.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only)).is_ok();
@@ -89,7 +89,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// Returns state and scheduling class of each thread of this process with a given name. The
-    /// kernel reports them in proc(5), fields 3 and 41 of `stat`.
+    /// kernel reports both values in proc(5), fields 3 and 41 of `stat`.
     fn threads() -> Vec<(String, u32)> {
         let tasks = std::fs::read_dir("/proc/self/task").expect("this process has threads").flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());

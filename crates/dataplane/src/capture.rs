@@ -1,16 +1,17 @@
-//! Captures of all ports for Wireshark, written by a separate thread.
+//! Captures the frames of all ports for Wireshark; a separate thread writes the files.
 //!
 //! Every port has a file with the frames that a tap on its cable would see. A lost frame has a
-//! comment at its arrival, and a marked frame at its departure. A single file for all ports would
-//! contain every frame twice, and Wireshark would report each second copy as a retransmission.
-//! `mergecap` can merge files if needed.
+//! comment at its arrival, and a marked frame has one at its departure. A single file for all ports
+//! would contain every frame twice, and Wireshark would report each second copy as a
+//! retransmission. The tool `mergecap` can merge the files if needed.
 //!
-//! The fate of a frame is known later than its arrival. So the file of the ingress port waits until
-//! the frame has left or is lost, or until too many later frames are waiting.
+//! The switch knows the fate of a frame (sent or lost) later than its arrival. So the file of the
+//! ingress port waits until the frame has left or is lost, or until too many later frames are
+//! waiting.
 //!
-//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk is
-//! too slow, no batch is free, and frames are omitted and counted. So memory is bounded, and
-//! forwarding never waits.
+//! The switch gives frames to the writing thread in batches. The number of batches is fixed. If the
+//! disk is too slow, no batch is free, and the capture omits frames and counts them. So memory is
+//! bounded, and forwarding never waits.
 
 mod names;
 mod writer;
@@ -33,18 +34,18 @@ const BATCH: usize = 256;
 /// tenth of a second at the highest rates. Whole frames need 25 MB, and 128 B of each frame need 2
 /// MB.
 const BATCHES: usize = 64;
-/// Maximum number of received frames whose fate is unknown and for which the files wait. The
-/// number is half a second at the highest rates. A queue that its scheduler starves may
+/// Maximum number of received frames with unknown fates (sent or lost) for which the files wait. So
+/// many frames arrive in half a second at the highest rates. A queue that its scheduler starves may
 /// store a frame forever.
 const OPEN: usize = 32_768;
-/// Longest time that a frame waits in a batch that is not full.
+/// Longest time that a captured frame waits in a batch that is not full.
 const LONGEST: Time = Time::from_ms(20);
 
 /// Default number of captured bytes per frame, enough for all headers of TCP over IPv6 with
 /// its longest options.
 pub const SNAPSHOT_BYTES: u32 = 128;
 
-/// State of buffer and queue right after an event.
+/// State of buffer and queue immediately after an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub(crate) queue_bytes: u64,
@@ -58,14 +59,14 @@ pub(crate) struct Held {
 pub(crate) enum Loss {
     /// The switch refused the frame or removed it from its queue, as `event` states.
     Switch { event: PacketEvent, port: u16, queue: u8, reason: DropReason, held: Held },
-    /// The frame still waited for a port when the switch ended.
+    /// The frame waited to be sent through a port when the switch ended.
     Unsent { port: u16 },
 }
 
-/// Kind of departure of a frame from the switch.
+/// Result of the departure of a frame from the switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Departure {
-    /// The interface took the frame; the value is its mark, if any.
+    /// The egress interface took the frame; the value is the frame's mark, if any.
     Sent(Option<Mark>),
     /// The egress interface did not accept the frame.
     Refused,
@@ -108,14 +109,14 @@ struct Item {
     original_bytes: u32,
     /// Captured bytes of the frame, as a range of the batch's bytes.
     range: std::ops::Range<usize>,
-    /// Number of frames of the port that were omitted before this frame.
+    /// Number of frames of the port that the capture omitted before this frame.
     left_out: u64,
 }
 
-/// A received frame, some copies of which are still in the switch.
+/// A received frame of which some copies are still in the switch.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Number of copies of the frame that are still stored.
+    /// Number of copies of the frame that are still stored in the switch.
     copies: u32,
     is_left_out: bool,
 }
@@ -126,7 +127,7 @@ struct Batch {
     bytes: Vec<u8>,
     /// Time until which later batches have no frames, except frames that were read late (ns).
     until_ns: u64,
-    /// Number of the first received frame whose fate is unknown.
+    /// Number of the first received frame that is neither sent nor lost yet.
     settled: u64,
 }
 
@@ -134,7 +135,7 @@ struct Batch {
 #[derive(Debug)]
 enum Message {
     Batch(Batch),
-    /// The capture ends; with the counts of each port, the files get their final names.
+    /// The capture ends; the files get the counts of each port, and then their final names.
     End {
         span_ns: (u64, u64),
         tallies: Vec<Tallies>,
@@ -142,7 +143,7 @@ enum Message {
     },
 }
 
-/// Numbers and files of a finished capture.
+/// Counts and files of a finished capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureReport {
     /// Number of frames in all capture files.
@@ -156,9 +157,9 @@ pub struct CaptureReport {
 /// Writer of captures, one file for every port.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    /// Capture files, until [`Self::begin`] hands the files to the writing thread.
+    /// Capture files, until [`Self::begin`] gives the files to the writing thread.
     files: Option<Files<BufWriter<File>>>,
-    /// Channel to the writing thread, from [`Self::begin`] until the end.
+    /// Channel to the writing thread, from [`Self::begin`] until the end of the capture.
     to: Option<Sender<Message>>,
     /// Channel that returns written batches, which are free for new frames.
     spare: Receiver<Batch>,
@@ -166,19 +167,19 @@ pub struct CaptureWriter {
     batch: Option<Batch>,
     /// Number of bytes that the capture stores of each frame.
     snapshot_bytes: usize,
-    /// Received frames whose fate is not known, beginning with frame number `first`.
+    /// Received frames that are neither sent nor lost yet, beginning with frame number `first`.
     open: VecDeque<Open>,
     first: u64,
-    /// Number of frames omitted since the last captured frame, by port.
+    /// Number of frames omitted from the capture since the last captured frame, by port.
     missing: Vec<u64>,
     /// Number of frames omitted from the capture, by port.
     left_out: Vec<u64>,
     /// Time at which the switch's clock was zero (ns since 1970).
     epoch_ns: u64,
-    /// Time until which all frames are handed over, except frames that are read late.
+    /// Time until which the thread has all frames, except frames that the switch reads late.
     settled: Time,
     now: Time,
-    /// Time of the last handover of a batch to the writing thread.
+    /// Time at which the switch last gave a batch to the writing thread.
     handed: Time,
 }
 
@@ -236,8 +237,8 @@ impl CaptureWriter {
         }));
     }
 
-    /// Keeps the right to rename files in a separate process, before this process
-    /// gives up its rights.
+    /// Keeps the right to rename files in a separate process, before this process gives up its
+    /// rights.
     ///
     /// # Errors
     /// If no process can be started.
@@ -267,7 +268,8 @@ impl CaptureWriter {
         self.left_out.iter().sum()
     }
 
-    /// Returns the identity of a frame that arrives on `port`, for later calls about its fate.
+    /// Returns the identity of a frame that arrives on `port`, for later calls about its loss or
+    /// departure.
     pub(crate) fn origin(&self, port: u16, at: Time) -> Origin {
         Origin { port, at_ns: self.epoch_ns + at.as_ns(), number: self.first + self.open.len() as u64 }
     }
@@ -356,7 +358,8 @@ impl CaptureWriter {
         true
     }
 
-    /// Advances the time to `now`, and hands over all frames until the previous time.
+    /// Advances the time to `now`, and gives all frames until the previous time to the writing
+    /// thread.
     pub(crate) fn advance(&mut self, now: Time) {
         (self.settled, self.now) = (self.now, now);
         if now.saturating_sub(self.handed) >= LONGEST && self.batch.is_some() {
@@ -452,7 +455,7 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert!(capture.left_out() >= frames - ((BATCHES + 1) * BATCH) as u64, "{}", capture.left_out());
         drop(still);
-        // The disk works again: the next captured frame has the number of missing frames.
+        // After the disk works again, the next captured frame has the number of missing frames.
         while capture.missing[0] > 0 {
             let origin = capture.origin(0, Time::from_us(frames));
             capture.received(origin, None, 0, &[0; 1_514]);

@@ -1,5 +1,5 @@
-//! Reads a switch from a file. This module reads the keys of the switch; the scenario's reader
-//! reads `[switch]`.
+//! Reads a switch from its file. This module reads the keys of the switch program; the scenario's
+//! reader reads `[switch]`.
 
 use crate::addresses::MacAddress;
 use crate::format::ROOT;
@@ -36,7 +36,7 @@ pub struct Forwarding {
     pub overhead_bytes: u32,
     /// Length of the longest frame (bytes), with its header, without its check sequence.
     pub largest_frame: usize,
-    /// Priority of frames for each code point (DSCP).
+    /// Priority of frames for each code point (DSCP) of their IP header.
     pub priority_of: [u8; 64],
     /// Priority of frames by the priority of their VLAN tag; `None` if the code point decides.
     pub priority_of_tag: [Option<u8>; 8],
@@ -46,15 +46,15 @@ pub struct Forwarding {
     pub forget_after: Time,
     /// Maximum number of addresses that the switch learns.
     pub addresses_max: usize,
-    /// Maximum number of frames per second that go to all ports.
+    /// Maximum number of frames per second that the switch sends to all ports.
     pub flood_limit: u64,
 }
 
 /// A switch for real packets, as its file describes it.
 #[derive(Clone, Debug)]
 pub struct SwitchFile {
-    /// Scenario of the switch: one switch with a host at every port. A host has the name of the
-    /// interface, and its link the port's rate. The traffic of the hosts has no meaning.
+    /// Scenario of the switch: one switch with a host at every port. The host's name is the name of
+    /// the interface, and its link has the port's rate. The traffic of the hosts has no meaning.
     pub scenario: Scenario,
     /// Ports that the switch file describes.
     pub ports: Vec<PortSpec>,
@@ -74,9 +74,9 @@ impl SwitchFile {
     }
 }
 
-/// Keys of a switch's file that the scenario's reader does not know.
+/// Keys of a switch file that the scenario's reader does not know.
 struct Own {
-    /// Remaining keys of the file, for the scenario's reader.
+    /// Remaining keys of the switch file, for the scenario's reader.
     settings: Vec<Setting>,
     ports: Vec<PortSpec>,
     forwarding: Forwarding,
@@ -123,7 +123,7 @@ pub fn load_text(path: &Path, text: &str) -> Result<SwitchFile, LoadError> {
     if context.failed_since(start) {
         return Err(context.into_error(&name));
     }
-    // Warnings about hosts have no meaning for a switch.
+    // Warnings about hosts have no meaning for a switch with real hosts.
     let is_of_switch = |problem: &Problem| problem.key().starts_with("switch");
     let warnings = loaded.warnings.into_iter().filter(is_of_switch).collect();
     let Own { ports, forwarding, .. } = own;
@@ -217,8 +217,8 @@ fn read_forwarding(mut reader: Reader<'_>) -> Option<Forwarding> {
     })
 }
 
-/// Formats a scenario around the switch, with a host at every port. The workload is present only
-/// because a scenario needs a workload.
+/// Formats a scenario around the switch, with a host at every port. A scenario needs a workload, so
+/// the text has one.
 fn scenario_text(own: &Own) -> String {
     let quoted = |port: &PortSpec| format!("{:?}", port.interface);
     let hosts: Vec<_> = own.ports.iter().map(quoted).collect();
@@ -233,7 +233,7 @@ fn scenario_text(own: &Own) -> String {
         );
     }
     text.push_str("]\n");
-    // All bytes beyond the smallest frame count as payload.
+    // In the scenario, all bytes of a frame beyond the smallest frame count as payload.
     let smallest = SMALLEST_BYTES + own.forwarding.overhead_bytes as usize;
     let payload = (own.forwarding.largest_frame - SMALLEST_BYTES).max(1);
     for (name, ecn) in TRANSPORTS {

@@ -1,5 +1,5 @@
-//! Driver of a switch, which decides about packets. Its inputs are arrivals with their times; its
-//! outputs are verdicts, marks and departures. The driver has no clock and no sockets.
+//! Driver of a switch, which decides about packets. The driver's inputs are arrivals with their
+//! times. Its outputs are verdicts, marks and departures. The driver has no clock and no sockets.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Header, Observer, Packet, Policy, PolicyFailure, QueueId,
@@ -10,7 +10,7 @@ use bufferlab_units::{Serializer, Time, mix};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Minimum time between two arrivals, so that no two packets arrive at one instant.
+/// Minimum time between two arrivals, so that no two packets arrive at the same time.
 const APART: Time = Time::from_ns(1);
 
 /// A packet that arrives at the switch's buffer.
@@ -18,7 +18,7 @@ const APART: Time = Time::from_ns(1);
 pub struct Incoming {
     /// Time at which the packet's last bit arrives.
     pub at: Time,
-    /// Header of the packet. Its size is the bytes on the wire, with preamble, check
+    /// Header of the packet. The size in this header is the bytes on the wire, with preamble, check
     /// sequence and gap.
     pub header: Header,
     /// Number of the port at which the packet arrived.
@@ -37,7 +37,7 @@ pub struct Departing {
     /// Time at which the first bit of the packet departs. From this time, the packet is no longer
     /// in the buffer.
     pub starts: Time,
-    /// Time at which the last bit departs: the neighbour may have the packet.
+    /// Time at which the packet's last bit departs: the neighbour may have the packet at this time.
     pub ends: Time,
     /// Whether the switch marked the packet on departure.
     pub marked: bool,
@@ -46,14 +46,15 @@ pub struct Departing {
 /// Core switch of `bufferlab-core` with any policy.
 pub type Core = Switch<Box<dyn Policy>>;
 
-/// Receiver of the fates of packets, in the order of time. `core` and `buffer` have the state
-/// right after the event.
+/// Receiver of the decisions about packets, in the order of time. `core` and `buffer` have the
+/// state immediately after the event.
 pub trait PacketEvents {
-    /// Packet `id` was stored in `queue`. `marked` means that the packet was marked on arrival.
+    /// The switch stored packet `id` in `queue`. `marked` is true if the switch marked the packet
+    /// on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
-    /// Packet `id`, which requested space in `queue`, was refused.
+    /// The switch refused packet `id`, which requested space in `queue`.
     fn refused(&mut self, id: u32, queue: QueueId, refusal: Refusal, core: &Core);
-    /// Packet `id` was removed from `queue` without being sent.
+    /// The switch removed packet `id` from `queue` without sending it.
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer);
     /// The switch sent the packet that `departing` describes.
     fn sent(&mut self, departing: Departing, core: &Core);
@@ -78,13 +79,13 @@ struct EgressPort {
 
 /// Driver of the core switch, with a virtual clock for every port.
 ///
-/// If several events are at one instant, completed transmissions come first, in the order of their
-/// starts. The arrival is next, and timers of the policy are last. With `tie_order = "insertion"`
-/// the simulator uses this order, so the simulator gives equal verdicts for a replayed record.
+/// If several events have one time, ends of transmissions come first, in the order of their starts.
+/// The arrival is next, and timers of the policy are last. With `tie_order = "insertion"` the
+/// simulator uses this order, so the simulator gives equal verdicts for a replayed record.
 pub struct Driver {
     core: Core,
     ports: Vec<EgressPort>,
-    /// Ends of transmissions: time, number of the transmission, port.
+    /// Ends of transmissions: time, number of the transmission, number of the port.
     ends: BinaryHeap<Reverse<(Time, u64, u16)>>,
     transmissions: u64,
     /// Number of bytes on the wire, by packet identifier.
@@ -95,7 +96,7 @@ pub struct Driver {
     timer: Option<Time>,
     /// Earliest time of the next arrival; decisions before this time are final.
     earliest: Time,
-    /// Time until which decisions are final; `None` without decisions.
+    /// Time until which decisions are final; `None` if the driver has decided nothing.
     decided: Option<Time>,
     late: u64,
 }
@@ -168,7 +169,7 @@ impl Driver {
         &self.core
     }
 
-    /// Earliest time that the next arrival can have: decisions before this time are final.
+    /// Earliest time that the next arrival can have, because decisions before this time are final.
     #[must_use]
     pub const fn earliest(&self) -> Time {
         self.earliest
@@ -180,7 +181,7 @@ impl Driver {
         self.late
     }
 
-    /// Returns a failure of the policy; later calls return `None`.
+    /// Returns a failure of the policy once; later calls return `None`.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.core.take_failure()
@@ -193,8 +194,8 @@ impl Driver {
     }
 
     /// Handles the arrival of packet `id`, after all earlier events. Returns the time at which the
-    /// packet counts as arrived. The returned time is later than `incoming.at` if later decisions
-    /// are already final.
+    /// packet counts as arrived. This time is later than `incoming.at` if later decisions are
+    /// already final.
     pub fn arrive<W: PacketEvents>(&mut self, id: u32, incoming: &Incoming, events: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
         // Two arrivals with equal times are not late: they are copies of one frame, or frames of
@@ -230,7 +231,7 @@ impl Driver {
         at
     }
 
-    /// Advances the time to `until`. No earlier arrivals may follow.
+    /// Advances the time to `until`. After this call, no arrival may have an earlier time.
     pub fn advance<W: PacketEvents>(&mut self, until: Time, events: &mut W) {
         self.run(until, true, events);
         self.decided = self.decided.max(Some(until));
@@ -246,7 +247,7 @@ impl Driver {
     }
 
     /// Handles ends of transmissions until `until`, and timers before `until`. With `with_timers`,
-    /// timers at `until` are also handled.
+    /// the driver also handles timers at `until`.
     fn run<W: PacketEvents>(&mut self, until: Time, with_timers: bool, events: &mut W) {
         loop {
             let timer = self.timer.filter(|&at| at < until || (with_timers && at == until));

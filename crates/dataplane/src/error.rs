@@ -17,7 +17,7 @@ pub enum ShellError {
     /// The operating system refused an operation on an interface.
     #[error("{what} of \"{interface}\": {source}{}", advice(*source))]
     System {
-        /// Description of the operation that was attempted.
+        /// Description of the operation that the system refused.
         what: &'static str,
         /// Name of the interface that the operation was for.
         interface: String,

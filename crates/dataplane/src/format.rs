@@ -1,4 +1,4 @@
-//! The format of a switch's file as data: every table, key, kind, default and explanation.
+//! Describes the format of a switch file as data: every table, key, kind, default and explanation.
 
 use bufferlab_document::spec::{Kind, TableSpec, computed, default, optional, required};
 use bufferlab_params::{Choice, Profile};

@@ -25,7 +25,7 @@ const UDP: u8 = 17;
 enum Network {
     V4,
     V6,
-    /// The frame has no congestion bits: ARP and other protocols.
+    /// The frame has no congestion bits, because its protocol is ARP or another protocol.
     Other,
 }
 
@@ -40,9 +40,9 @@ pub struct Headers {
     pub code_point: u8,
     /// Priority code point of the outer VLAN tag (IEEE 802.1Q), 0 to 7; `None` without a tag.
     pub tag_priority: Option<u8>,
-    /// Header of the packet, without size and priority. The ECN state is read from the ECN bits
-    /// (RFC 3168). The flow is a hash of addresses, protocol and ports. Without IP addresses, the
-    /// flow is a hash of the link-layer addresses.
+    /// Header of the packet, without size and priority. The ECN state is from the ECN bits (RFC
+    /// 3168). The flow is a hash of addresses, protocol and ports. Without IP addresses, the flow
+    /// is a hash of the link-layer addresses.
     pub packet: Header,
 }
 
@@ -177,8 +177,8 @@ pub fn mark(frame: &mut [u8]) {
 }
 
 /// Completes a checksum that the sender left to its network card: the sum of RFC 1071 over the
-/// bytes from `start`. The checksum's place is `offset` bytes after `start`. Before the call, this
-/// place has the sum of the pseudo header. Returns false if the frame is too short.
+/// bytes from `start`. The checksum is `offset` bytes after `start`. Before the call, the checksum
+/// field has the sum of the pseudo header. Returns false if the frame is too short.
 pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(part) = frame.get_mut(start..).filter(|part| part.len() >= offset + 2) else { return false };
     let sum = !fold(sum_of(part));
@@ -189,7 +189,7 @@ pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
-/// Sum of all 16-bit words. An odd last byte is padded with zero.
+/// Returns the sum of all 16-bit words. A zero byte follows an odd last byte.
 fn sum_of(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let sum: u64 = words.iter().map(|&word| u64::from(u32::from_be_bytes(word))).sum();
@@ -206,13 +206,14 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// Checksum after a changed word, by RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
+/// Returns the checksum after one word of the data changed, by RFC 1624, Eq. 3: HC' = ~(~HC + ~m +
+/// m').
 fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !fold(u64::from(!checksum) + u64::from(!before) + u64::from(after))
 }
 
-/// Returns [`Header::flow`] for the packets of a TCP connection over IPv4, from one end (address
-/// and port) to the other end.
+/// Returns [`Header::flow`] for the packets of a TCP connection over IPv4, for the direction from
+/// one end (address and port) to the other end.
 #[must_use]
 pub fn tcp_flow(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> u32 {
     let mut flow = Hash::new();
@@ -232,7 +233,7 @@ fn address(bytes: &[u8], at: usize) -> Option<MacAddress> {
     bytes.get(at..at + 6)?.try_into().ok().map(MacAddress)
 }
 
-/// FNV-1a hash of 64 bits, folded to 32.
+/// FNV-1a hash of 64 bits, which is folded to 32 bits.
 struct Hash(u64);
 
 impl Hash {
@@ -270,7 +271,7 @@ mod tests {
         frame
     }
 
-    /// Sum of RFC 1071 over a header with its checksum field.
+    /// Returns the sum of RFC 1071 over a header including its checksum field.
     fn full_checksum(header: &[u8]) -> u16 {
         let mut sum: u32 =
             header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
@@ -373,8 +374,8 @@ mod tests {
         assert_eq!(fragment(0), fragment(7));
     }
 
-    /// Adds VLAN tags of these types (0x81 or 0x88) to a frame, with priorities 5, 4, …, and
-    /// numbers 7, 8, ….
+    /// Adds VLAN tags to a frame. Each tag has a type from `types` (0x81 or 0x88). The priorities
+    /// are 5, 4 and so on, and the numbers are 7, 8 and so on.
     fn tagged(frame: &[u8], types: &[u8]) -> Vec<u8> {
         let mut all = frame[..12].to_vec();
         for (index, &kind) in (0..).zip(types) {

@@ -1,6 +1,6 @@
 //! Histogram of durations: lateness of frames, and time of packets in the buffer.
 
-/// Largest p99.9 of lateness (ns) for meaningful statements about queues.
+/// Largest 99.9th percentile of lateness (ns) with which statements about queues have a meaning.
 pub const INCONCLUSIVE_LATENESS_NS: u64 = 1_000_000;
 
 /// Histogram of durations, with bins of an eighth of an octave.
@@ -47,8 +47,8 @@ impl Durations {
         self.largest
     }
 
-    /// Upper end of the bin that contains quantile `q` (ns). The returned value is at most 13 %
-    /// above the quantile, and at most the largest duration.
+    /// Returns the upper end of the bin that contains quantile `q` (ns). The returned value is at
+    /// most 13 % above the quantile, and at most the largest recorded duration.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         let wanted = (self.count as f64 * q).ceil() as u64;

@@ -1,5 +1,5 @@
-//! A switch for real packets: the third driver of `bufferlab-core`, beside the simulator and the
-//! vectors.
+//! A switch for real packets. It is the third driver of `bufferlab-core`; the other drivers are the
+//! simulator and the test vectors.
 //!
 //! ```text
 //!   interfaces ─► sockets ─► frame ─► addresses ─► delay line ─► Driver ─► sockets ─► interfaces
@@ -8,10 +8,10 @@
 //! ```
 //!
 //! [`Driver`] decides about packets. Its inputs are arrivals with their times; its outputs are
-//! verdicts, marks and departures. The driver has no clock and no sockets, so its answers are equal
-//! in a test, in a replay and behind interfaces. Other modules are thin: [`frame`] reads headers,
-//! [`AddressTable`] learns addresses, [`Pipeline`] connects these parts, and [`Opened::run`] moves
-//! frames between sockets and the pipeline.
+//! verdicts, marks and departures. The driver has no clock and no sockets, so its decisions are
+//! equal in a test, in a replay and behind interfaces. The other modules are small: [`frame`] reads
+//! headers, [`AddressTable`] learns addresses, [`Pipeline`] connects the modules, and
+//! [`Opened::run`] moves frames between sockets and the pipeline.
 //!
 //! **Time.** An arrival is the time at which the kernel received the frame, plus the delay line. A
 //! departure follows from the port's virtual clock. A transmission starts at the end of the

@@ -1,4 +1,4 @@
-//! Reads from the kernel which interfaces go down, return or are removed while the switch
+//! Reads from the kernel which interfaces go down, come up again or are removed while the switch
 //! runs: rtnetlink(7).
 
 use crate::error::ShellError;
@@ -36,8 +36,8 @@ impl LinkWatch {
         self.socket.as_fd()
     }
 
-    /// Returns the announced changes of `interfaces`: their numbers and states, in
-    /// the order of time.
+    /// Returns the state changes of `interfaces` that the kernel announced: index and state of each
+    /// interface, in the order of time.
     pub(crate) fn read(&mut self, interfaces: &[Interface]) -> Vec<(usize, LinkState)> {
         let mut changes = Vec::new();
         loop {
@@ -48,7 +48,8 @@ impl LinkWatch {
                         changes.extend(port.map(|port| (port, state)));
                     }
                 }
-                // The kernel had too many messages at once. The next change repeats the lost state.
+                // The kernel had too many messages at once and dropped some. The interface's next
+                // message has its state again.
                 Err(Errno::ENOBUFS | Errno::EINTR) => {}
                 Err(_) => return changes,
             }
@@ -56,19 +57,21 @@ impl LinkWatch {
     }
 }
 
-/// Returns number and state of every link in a datagram.
+/// Returns number and state of every link in a datagram from the kernel.
 fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
     let mut found = Vec::new();
-    // A header has a length (4 bytes), a kind (2 bytes), and other fields up to 16 bytes.
+    // The header of a message has a length (4 bytes), a kind (2 bytes), and other fields up to 16
+    // bytes.
     while let Some(header) = bytes.first_chunk::<16>() {
         let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
         let kind = u16::from_ne_bytes([header[4], header[5]]);
-        // After the header come family and type (4 bytes), number and flags.
+        // After the message header come family and type (4 bytes), number and flags.
         if let Some(link) = bytes.get(16..28).filter(|_| kind == NEW_LINK || kind == DELETED_LINK) {
             let word = |at: usize| [link[at], link[at + 1], link[at + 2], link[at + 3]];
             let family = link[0];
             let flags = u32::from_ne_bytes(word(8));
-            // A bridge announces a departed member by a message of a different family.
+            // If an interface leaves a bridge, the bridge announces this by a message of a
+            // different family.
             if family == 0 {
                 found.push((i32::from_ne_bytes(word(4)), state_of(kind, flags)));
             }
@@ -91,7 +94,7 @@ fn state_of(kind: u16, flags: u32) -> LinkState {
 mod tests {
     use super::*;
 
-    /// Builds a message about a link that has the flags `flags`.
+    /// Builds a kernel message about a link that has the flags `flags`.
     fn message(kind: u16, family: u8, index: i32, flags: u32) -> Vec<u8> {
         let mut bytes = 32_u32.to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());

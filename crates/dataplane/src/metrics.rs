@@ -1,4 +1,4 @@
-//! Counters for Prometheus, over HTTP on a loopback port.
+//! Serves counters for Prometheus, over HTTP on a loopback port.
 
 use crate::awake::take_usual_priority;
 use crate::snapshot::{QueueSnapshot, Snapshot, Watch};
@@ -30,14 +30,14 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
 }
 
-/// Serves the last snapshot on `listener`, from a thread with normal priority. `names` are the
-/// names of the ports.
+/// Serves the last snapshot of the counters on `listener`, from a thread with normal priority.
+/// `names` are the names of the ports.
 pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>) {
     std::thread::spawn(move || {
         take_usual_priority();
         let counters = move || watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
-        // If the server for counters cannot start, the switch forwards packets without this server.
+        // If the server for counters cannot start, the switch forwards packets without it.
         let _ = runtime.and_then(|runtime| runtime.block_on(accept(listener, Arc::new(counters))));
     });
 }
@@ -55,7 +55,7 @@ async fn accept(listener: TcpListener, counters: Counters) -> io::Result<()> {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => drop(tokio::spawn(attend(stream, Arc::clone(&counters)))),
-            // The system has no room for more connections until some connections end.
+            // The system accepts no more connections until some connections end.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -91,8 +91,8 @@ fn answer<B>(request: &Request<B>, counters: &dyn Fn() -> String) -> Response<St
 
 /// Reason for refusing a request, as a status code and a sentence.
 fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
-    // The name of a foreign page may resolve to this machine (DNS rebinding), but its requests
-    // name another host.
+    // The name of a foreign page may resolve to this machine (DNS rebinding). The Host header of
+    // its requests then names another host.
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let is_local = hosts.next().and_then(|host| host.to_str().ok()).is_some_and(is_loopback);
     if !is_local || hosts.next().is_some() {
@@ -104,7 +104,7 @@ fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Some((StatusCode::METHOD_NOT_ALLOWED, "counters can only be read: GET or HEAD"));
     }
-    // A target with a host is a request to a proxy.
+    // A request target that contains a host is a request to a proxy.
     let is_page = request.uri().authority().is_none() && matches!(request.uri().path(), "/" | "/metrics");
     (!is_page).then_some((StatusCode::NOT_FOUND, "counters are at /metrics"))
 }
@@ -151,7 +151,7 @@ impl<'a> Family<'a> {
         self.sample_of("", labels, value);
     }
 
-    /// Adds a sample whose name has a `suffix`, as in a summary.
+    /// Adds a sample whose metric name ends in `suffix`, as in a summary.
     fn sample_of(&mut self, suffix: &str, labels: &[(&str, &dyn Display)], value: impl Display) {
         let labels: Vec<_> = labels
             .iter()
@@ -161,7 +161,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Escapes a label's value: backslash, quotation mark and line feed.
+/// Escapes the value of a metric's label: backslash, quotation mark and line feed.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -330,7 +330,8 @@ mod tests {
         assert_eq!(text.lines().last(), Some("x{port=\"a\\\\b\\\"c\\nd\"} 1"), "{text}");
     }
 
-    /// Sends `lines` as a request to a server that shows a capacity of 7. Returns the answer.
+    /// Sends `lines` as a request to a counter server whose switch has a capacity of 7. Returns the
+    /// answer.
     fn answer(address: SocketAddr, lines: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.write_all(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).expect("it reads");

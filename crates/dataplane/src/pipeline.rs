@@ -1,4 +1,4 @@
-//! A switch without sockets: frames with their times go in, frames with their times come out.
+//! A switch without sockets: its inputs and outputs are frames with their times.
 
 use crate::addresses::{AddressTable, Forward};
 use crate::capture::{CaptureReport, CaptureWriter, Departure, Held, Loss, Mark, Origin};
@@ -15,21 +15,21 @@ use bufferlab_core::{
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A frame that is due at an egress port: its last bit leaves at `at`.
+/// A frame that an egress port must send: its last bit leaves at the time `at`.
 #[derive(Clone, Copy, Debug)]
 pub struct Due {
-    /// Time at which the neighbour should have the frame.
+    /// Time at which the neighbour should have the whole frame.
     pub at: Time,
     /// Number of the slot that has the frame; see [`Pipeline::frame`].
     id: u32,
 }
 
-/// Frames by slot number. The buffers of slots are reused.
+/// Frames by slot number. The switch reuses the memory of slots.
 #[derive(Debug, Default)]
 struct Frames {
     frames: Vec<Vec<u8>>,
     rows: Vec<Recorded>,
-    /// Ingress of each frame, and marks that the switch set, for a capture.
+    /// Ingress port and arrival of each frame, for a capture. `marks` has the marks of the switch.
     origins: Vec<Option<Origin>>,
     marks: Vec<Option<Mark>>,
     free: Vec<u32>,
@@ -56,7 +56,8 @@ impl Frames {
 /// Number of packets that a port lost, by reason.
 type Losses = BTreeMap<&'static str, u64>;
 
-/// Recorder of the fates of packets: sent frames wait for their time, lost frames free their slots.
+/// Receiver of the core's decisions: a sent frame waits for the end of its transmission, a lost
+/// frame frees its slot.
 struct Outcome<'a> {
     frames: &'a mut Frames,
     due: &'a mut [VecDeque<Due>],
@@ -79,14 +80,14 @@ impl Outcome<'_> {
         }
     }
 
-    /// Writes the loss of a frame to the capture.
+    /// Writes the loss of a frame to the capture of the ingress port.
     fn capture(&mut self, id: u32, at: Time, loss: Loss) {
         if let (Some(capture), Some(origin)) = (self.capture.as_mut(), self.frames.origins[id as usize]) {
             capture.lost(origin, at, loss, &self.frames.frames[id as usize]);
         }
     }
 
-    /// Marks a frame as congested, and notes the mark for the capture.
+    /// Marks a frame as congested, and stores the mark for the capture.
     fn mark(&mut self, id: u32, queue: QueueId, on_arrival: bool, core: &Core) {
         frame::mark(&mut self.frames.frames[id as usize]);
         if self.capture.is_some() {
@@ -166,7 +167,7 @@ pub struct Pipeline {
     delay: Time,
     overhead: u32,
     largest: usize,
-    /// Packets in the delay line, in the order of their times.
+    /// Packets in the delay line, in the order of their arrival times.
     pending: VecDeque<(Incoming, u32)>,
     frames: Frames,
     due: Vec<VecDeque<Due>>,
@@ -174,7 +175,7 @@ pub struct Pipeline {
     /// Numbers of lost packets, by port and reason.
     losses: Vec<Losses>,
     peaks: Peaks,
-    /// Durations that sent packets spent in the buffer, by queue.
+    /// Durations that sent packets spent in the buffer, by queue of the packet.
     stays: Vec<Durations>,
     record: Option<RecordWriter>,
     capture: Option<CaptureWriter>,
@@ -252,7 +253,7 @@ impl Pipeline {
         &self.tallies
     }
 
-    /// Frame counts of `port`, which the shell updates.
+    /// Frame counts of `port`, which the module `shell` updates.
     pub fn tallies_mut(&mut self, port: u16) -> &mut Tallies {
         &mut self.tallies[usize::from(port)]
     }
@@ -272,7 +273,7 @@ impl Pipeline {
         all
     }
 
-    /// Peak occupancy of buffer and queues since [`Self::forget_peaks`].
+    /// Peak occupancy of buffer and queues since the last call of [`Self::forget_peaks`].
     #[must_use]
     pub const fn peaks(&self) -> &Peaks {
         &self.peaks
@@ -295,17 +296,17 @@ impl Pipeline {
         self.capture.as_ref().map(CaptureWriter::left_out)
     }
 
-    /// Returns a failure of the policy; later calls return `None`.
+    /// Returns a failure of the policy once; later calls return `None`.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.driver.take_failure()
     }
 
-    /// Receives `frame` (without check sequence) on `port` at `at`. Frames must come in
+    /// Receives `frame` (without check sequence) on `port` at the time `at`. Frames must arrive in
     /// the order of time.
     ///
     /// # Errors
-    /// The reason for discarding the frame, which has been counted.
+    /// The reason for discarding the frame; the pipeline has counted the frame.
     pub fn receive(&mut self, port: u16, at: Time, frame: &[u8]) -> Result<(), Discard> {
         let tallies = &mut self.tallies[usize::from(port)];
         tallies.received += 1;
@@ -360,7 +361,7 @@ impl Pipeline {
         let row = Recorded {
             incoming,
             queue: 0,
-            // The fate of the packet is preliminary until the packet leaves.
+            // The recorded fate of the packet is preliminary until the packet leaves or is lost.
             fate: Fate::Sent { at: Time::ZERO, marked: false },
         };
         let id = self.frames.insert(frame, row, origin);
@@ -376,7 +377,8 @@ impl Pipeline {
         let mut outcome = Outcome { frames, due, record, capture, losses, peaks, stays };
         while let Some(&(incoming, id)) = pending.front().filter(|(incoming, _)| incoming.at <= now) {
             pending.pop_front();
-            // The time is computed before the admission, because a refusal writes the row.
+            // The arrival time is computed before the admission, because a refusal writes the row
+            // of the record.
             let at = incoming.at.max(driver.earliest());
             outcome.frames.rows[id as usize].incoming.at = at;
             let counted = driver.arrive(id, &incoming, &mut outcome);
@@ -402,15 +404,15 @@ impl Pipeline {
         [due, arrival, self.driver.next_end()].into_iter().flatten().min()
     }
 
-    /// Returns the next frame of `port` that is due by `now`, or `None` if no frame is due. After
-    /// the handover of the frame, call [`Self::handed_over`].
+    /// Returns the next frame that `port` must send by `now`, or `None` if there is no such frame.
+    /// After the interface took or refused the frame, call [`Self::handed_over`].
     #[must_use]
     pub fn next_due(&mut self, port: u16, now: Time) -> Option<Due> {
         let due = &mut self.due[usize::from(port)];
         due.front().is_some_and(|due| due.at <= now).then(|| due.pop_front()).flatten()
     }
 
-    /// Bytes of a frame that is due at its egress port.
+    /// Returns the bytes of a frame that an egress port must send.
     #[must_use]
     pub fn frame(&self, due: Due) -> &[u8] {
         &self.frames.frames[due.id as usize]
@@ -433,8 +435,8 @@ impl Pipeline {
         self.frames.free.push(due.id);
     }
 
-    /// Ends the capture, if the pipeline has one, and waits until the capture is written. Frames
-    /// that are still due are not sent.
+    /// Ends the capture, if the pipeline has one, and waits until the capture is written. The
+    /// pipeline does not send frames that are still waiting.
     ///
     /// # Errors
     /// If the capture could not be written completely.
@@ -451,7 +453,7 @@ impl Pipeline {
         capture.finish(&self.tallies).map(Some)
     }
 
-    /// Ends the record of packets, which is then complete.
+    /// Ends the record of packets, which then is complete.
     ///
     /// # Errors
     /// If the record could not be written completely.

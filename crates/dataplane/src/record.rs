@@ -1,8 +1,9 @@
-//! Record of a switch: a file with a line for each packet that requested space, and the verdict.
+//! Record of a switch: a file with a line for each packet that requested buffer space. The line has
+//! the verdict.
 //!
 //! The file is a packet trace of the scenario format (`kind = "trace"`), so a user can try any
-//! policy on the recorded packets. The verdicts are in further columns. `bufferlab switch --verify`
-//! compares these verdicts with the simulator's verdicts.
+//! policy on the recorded packets. Additional columns have the verdicts. `bufferlab switch
+//! --verify` compares these verdicts with the simulator's verdicts.
 
 use crate::driver::Incoming;
 use bufferlab_core::{DropReason, Refusal};
@@ -23,7 +24,7 @@ pub const SWITCH_FILE: &str = "switch.toml";
 /// Name of the file with a record's progress, in the folder of the record.
 pub const PROGRESS_FILE: &str = "progress.csv";
 
-/// Outcome of a packet that requested space in the buffer.
+/// Outcome of a packet that requested space in the packet buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The switch sent the packet.
@@ -55,19 +56,19 @@ impl Fate {
     }
 }
 
-/// A recorded packet that requested space in the buffer.
+/// A recorded packet that requested space in the packet buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// Arrival time, header and ports of the packet.
     pub incoming: Incoming,
     /// Number of the queue, within the port, in which the packet requested space.
     pub queue: u8,
-    /// Fate of the packet: sent, refused or evicted.
+    /// Outcome of the packet: sent, refused or evicted.
     pub fate: Fate,
 }
 
 impl Recorded {
-    /// Time at which the fate of the packet was decided.
+    /// Time at which the switch sent, refused or evicted the packet.
     #[must_use]
     pub const fn decided(&self) -> Time {
         match self.fate {
@@ -76,7 +77,7 @@ impl Recorded {
         }
     }
 
-    /// Whether the switch has already decided the fate of the packet.
+    /// Whether the switch has already sent, refused or evicted the packet.
     pub(crate) fn is_settled(&self) -> bool {
         !matches!(self.fate, Fate::Sent { at: Time::ZERO, .. })
     }
@@ -84,23 +85,23 @@ impl Recorded {
 
 /// Writer of the record of packets and verdicts.
 ///
-/// A record must be readable even if its switch was killed. So the file gets only whole lines, and
-/// `mark` periodically notes the time until which no line is missing.
+/// A record must be readable even if its switch was killed. So the writer adds only whole lines to
+/// the file. The method `mark` periodically notes the time until which no line is missing.
 #[derive(Debug)]
 pub struct RecordWriter {
     out: BufWriter<File>,
     progress: File,
     names: Vec<String>,
-    /// Text of the current line; its memory is reused.
+    /// Text of the current line of the record; the writer reuses its memory.
     line: Vec<u8>,
-    /// Number of lines, and number of lines at the last row of `progress.csv`.
+    /// Number of lines in the record; `marked` is this number at the last row of `progress.csv`.
     packets: u64,
     marked: u64,
-    /// First error of the writer; later rows are not written.
+    /// First error of the record's writer; after an error, it writes no rows.
     failed: Option<io::Error>,
 }
 
-/// Text in the progress file of a completed record.
+/// Word in the progress file of a completed record.
 const COMPLETE: &str = "complete";
 
 impl RecordWriter {
@@ -130,8 +131,8 @@ impl RecordWriter {
     fn try_write(&mut self, row: &Recorded) -> io::Result<()> {
         self.line.clear();
         row::write(&mut self.line, row, &self.names)?;
-        // Each line is written in one call. If the writer's buffer has no room for the line, the
-        // content of the buffer is first written to the file.
+        // Each line of the record is written in one call. If the writer's buffer has no room for
+        // the line, the writer first writes the content of the buffer to the file.
         self.out.write_all(&self.line)?;
         self.packets += 1;
         Ok(())
@@ -154,7 +155,7 @@ impl RecordWriter {
     /// Ends the record of packets with its last lines.
     ///
     /// # Errors
-    /// The first error of any row in the record.
+    /// The first error of any row of the record.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),

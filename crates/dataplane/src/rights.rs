@@ -8,9 +8,9 @@ use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 /// Number of a user and a group without files (`nobody`).
 const NOBODY: u32 = 65_534;
 
-/// Gives up all capabilities of the calling thread, including those that a program could regain.
-/// The thread also loses the right to gain rights by starting a program. Threads started later have
-/// no capabilities, either.
+/// Gives up all capabilities of the calling thread, including capabilities that a program could
+/// regain. The thread also loses the right to gain rights by starting a program. Threads that are
+/// started later have no capabilities, either.
 pub(crate) fn give_up() {
     // The bounding set is cleared first, because clearing this set needs a capability. A thread
     // without this capability has no other capabilities to give up.
@@ -27,7 +27,7 @@ pub(crate) fn give_up() {
 ///
 /// # Errors
 /// If the user cannot be changed. In a user namespace without other users, root has only the rights
-/// of its owner outside, and the user does not change.
+/// of the namespace's owner. The user then does not change.
 pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     let _ = caps::clear(None, CapSet::Bounding);
     let (user, group) = successor(|name| std::env::var(name).ok());
@@ -42,7 +42,7 @@ pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Returns the user and the group that replace root.
+/// Returns the user and the group to which a process of root changes.
 fn successor(variable: impl Fn(&str) -> Option<String>) -> (u32, u32) {
     let id = |name| variable(name)?.parse().ok().filter(|&id: &u32| id != 0);
     id("SUDO_UID").zip(id("SUDO_GID")).unwrap_or((NOBODY, NOBODY))

@@ -1,4 +1,4 @@
-//! The shell around the [`Pipeline`]: sockets, the kernel's timestamps, and waiting.
+//! Connects the [`Pipeline`] to sockets and to the kernel's timestamps, and waits for events.
 
 use crate::awake::Awake;
 use crate::capture::{CaptureReport, CaptureWriter};
@@ -44,13 +44,13 @@ pub struct RunOptions<'a> {
     /// frames by milliseconds.
     pub real_time: bool,
     /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake. A sleeping core
-    /// wakes up late, on virtual machines by hundreds of microseconds.
+    /// wakes up late, by hundreds of microseconds on virtual machines.
     pub keep_awake: bool,
     /// Loopback address of the server that shows counters to Prometheus.
     pub metrics: Option<SocketAddr>,
     /// Whether the whole process permanently changes from root to another user. A process that
-    /// changes its user must have one thread. Without the change, only the calling thread gives up
-    /// its capabilities.
+    /// changes its user must have one thread. Without the change of user, only the calling thread
+    /// gives up its capabilities.
     pub change_user: bool,
     /// Function that receives a message at each state change of an interface.
     pub tell: Option<fn(&str)>,
@@ -69,23 +69,24 @@ pub struct Summary {
     pub tallies: Vec<Tallies>,
     /// Number of arrivals that came after a decision about an equal or a later time.
     pub late_arrivals: u64,
-    /// Histogram of the lateness of frames at their handover.
+    /// Histogram of the lateness of frames when the interface takes them.
     pub lateness: Durations,
     /// CPU time of all cores that a hypervisor gave to other machines during the run (steal time).
-    /// Frames may be late by the steal time. `None` if the kernel does not report it.
+    /// Frames may be late by the steal time. The field is `None` if the kernel does not report
+    /// steal time.
     pub stolen: Option<Time>,
     /// Number of frames that the kernel dropped because the process was too slow. The record lacks
     /// these frames.
     pub missed: u64,
     /// Report on the finished capture, or the capture's error.
     pub capture: std::io::Result<Option<CaptureReport>>,
-    /// Remarks that users need before they trust the lateness.
+    /// Remarks that users need before they trust the measured lateness.
     pub notes: Vec<String>,
     /// Final state of the switch's pipeline.
     pub pipeline: Pipeline,
 }
 
-/// Maximum number of frames that are read from one port before the next port.
+/// Maximum number of frames that the switch reads from one port before it reads the next port.
 const BURST: usize = 256;
 
 /// Longest time that lines of the record may wait to be written.
@@ -147,7 +148,7 @@ pub fn open<'a>(file: &SwitchFile, options: RunOptions<'a>) -> Result<Opened<'a>
 
 impl Opened<'_> {
     /// Forwards frames until the run is stopped. `watch` receives snapshots. `ready` receives a
-    /// message once frames are forwarded.
+    /// message when the switch begins to forward frames.
     ///
     /// # Errors
     /// [`ShellError`] if the policy or the operating system fails.
@@ -168,7 +169,7 @@ impl Opened<'_> {
         }
         shell.pipeline.set_capture(capture);
         if let Some(ready) = ready {
-            // The receiver may be gone if the caller does not wait.
+            // The receiver of the message may be gone if the caller does not wait for it.
             let _ = ready.send(());
         }
         let stolen = stolen();
@@ -192,7 +193,7 @@ impl Opened<'_> {
     }
 }
 
-/// Requests real-time priority for this thread. Returns a remark if the system refuses.
+/// Requests real-time priority for the current thread. Returns a remark if the system refuses.
 fn ask_for_priority() -> Vec<String> {
     use thread_priority::{
         RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
@@ -215,7 +216,7 @@ fn ask_for_priority() -> Vec<String> {
     }
 }
 
-/// Steal time since the machine was started: proc(5), `stat`.
+/// Steal time since the start of the machine: proc(5), `stat`.
 fn stolen() -> Option<Time> {
     // The kernel reports hundredths of a second, independent of its internal clock.
     const MS_PER_TICK: u64 = 10;
@@ -224,8 +225,8 @@ fn stolen() -> Option<Time> {
     Some(Time::from_ms(ticks * MS_PER_TICK))
 }
 
-/// Distance of time zero before the first frame (ns): a replay needs time for the frame's
-/// way to the switch.
+/// Time from time zero of the switch to the first frame (ns): in a replay, the first frame needs
+/// time to reach the switch.
 const EPOCH_OFFSET_NS: u64 = 1_000_000;
 
 struct Shell {
@@ -236,8 +237,8 @@ struct Shell {
     pipeline: Pipeline,
     lateness: Durations,
     reading: Reading,
-    /// Number of frames that the kernel dropped because its queue was full: by port,
-    /// without and with a tag.
+    /// Number of frames that the kernel dropped because its socket's queue was full: by port,
+    /// without and with a VLAN tag.
     missed: Vec<[u32; 2]>,
     /// Arrivals of this iteration: for each frame its time, its port and its range in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
@@ -245,13 +246,13 @@ struct Shell {
     tell: Option<fn(&str)>,
     /// Number of interface changes since the start of the run.
     changes: usize,
-    /// Remarks that users need before they trust the run.
+    /// Remarks that users need before they trust the results of the run.
     notes: Vec<String>,
 }
 
 /// Sockets that have data to read.
 struct Ready {
-    /// Whether each port can have received an untagged frame, and a tagged frame.
+    /// For each port, whether untagged frames can have arrived, and whether tagged frames can.
     ports: Vec<[bool; 2]>,
     /// Whether an interface has changed its state.
     links: bool,
@@ -267,11 +268,11 @@ impl Shell {
         Time::from_ns(now_ns().saturating_sub(self.epoch_ns))
     }
 
-    /// Runs one iteration: wait until a frame arrives or is due, read, decide, send.
+    /// Runs one iteration of the switch: wait until a frame arrives or is due, read, decide, send.
     fn step(&mut self, until: Time) -> Result<(), ShellError> {
         let ready = self.wait(until);
-        // The clock is read before the sockets. So all frames with earlier timestamps are read in
-        // this iteration, except frames in the kernel's receive path.
+        // The clock is read before the sockets. So this iteration reads all frames with earlier
+        // timestamps, except frames in the kernel's receive path.
         let now = self.now();
         if ready.links {
             for (port, state) in self.links.read(&self.interfaces) {
@@ -285,7 +286,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Sleeps until the next frame is due or arrives.
+    /// Sleeps until the switch must send the next frame, or a frame arrives.
     fn wait(&self, until: Time) -> Ready {
         const LONGEST: Time = Time::from_ms(50);
         let now = self.now();
@@ -294,7 +295,8 @@ impl Shell {
         let sockets = self.interfaces.iter().flat_map(Interface::sockets).chain([self.links.socket()]);
         let mut sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
-        // Whether the wait was interrupted or not, the sockets with data are read.
+        // The result is not needed: after an interruption, too, the switch reads the sockets with
+        // data.
         let _ = ppoll(&mut sockets, Some(timeout), None);
         let is_ready = |socket: &PollFd<'_>| socket.any().unwrap_or(true);
         let (pairs, links) = sockets.as_chunks::<2>();
@@ -339,7 +341,7 @@ impl Shell {
         }
         let (frame, start) = (received.frame, self.contents.len());
         match received.tag {
-            // Reinsert the VLAN tag in the place from which the kernel removed it.
+            // Insert the VLAN tag again at the place from which the kernel removed it.
             Some(tag) if frame.len() >= 12 => {
                 for part in [&frame[..12], &tag, &frame[12..]] {
                     self.contents.extend_from_slice(part);
@@ -358,8 +360,8 @@ impl Shell {
         Ok(true)
     }
 
-    /// Records `state` of the interface of `port`, which began at `at`. A change is announced and
-    /// added to the summary.
+    /// Records the state `state` of the interface of `port`, which began at the time `at`. The
+    /// switch announces a change of the state and adds it to the summary.
     fn note_link(&mut self, port: usize, state: LinkState, at: Time) {
         let link = &mut self.pipeline.tallies_mut(port as u16).link;
         // A removed interface does not return: a new interface may have its name, but is a
@@ -375,7 +377,8 @@ impl Shell {
             tell(&note);
         }
         self.changes += 1;
-        // The first changes explain the counters. The summary only counts the other changes.
+        // The first changes of interfaces explain the counters. The summary only counts the later
+        // changes.
         if self.changes <= CHANGES_KEPT {
             self.notes.push(note);
         }
@@ -403,7 +406,8 @@ impl Shell {
         self.missed.iter().flatten().map(|&count| u64::from(count)).sum()
     }
 
-    /// Publishes a snapshot; `snapshot` is memory for the next snapshot.
+    /// Publishes a snapshot of the switch. After the call, `snapshot` is memory for the next
+    /// snapshot.
     fn show(&mut self, watch: &Watch, start: Time, snapshot: &mut Box<Snapshot>) {
         snapshot.take(&self.pipeline, &self.lateness);
         (snapshot.at, snapshot.missed) = (self.now().saturating_sub(start), self.missed());
@@ -413,7 +417,7 @@ impl Shell {
         }
     }
 
-    /// Creates the summary of the run. `before` is the steal time at the start.
+    /// Creates the summary of the run. `before` is the steal time at the start of the run.
     fn finish(mut self, ran: Time, before: Option<Time>) -> Summary {
         let stolen = stolen().zip(before).map(|(now, before)| now.saturating_sub(before));
         if let Some(more) = self.changes.checked_sub(CHANGES_KEPT).filter(|&more| more > 0) {

@@ -1,8 +1,8 @@
 //! Counters and occupancy of a switch at one moment, for Prometheus and for a terminal.
 //!
-//! The forwarding thread fills a private snapshot and exchanges it with the published snapshot.
-//! The thread never waits. If a reader locks the published snapshot, the reader's version stays
-//! for a moment longer.
+//! The forwarding thread fills a private snapshot and exchanges it with the published snapshot. The
+//! forwarding thread never waits. If a reader locks the published snapshot, the exchange happens at
+//! the next attempt.
 
 use crate::lateness::Durations;
 use crate::pipeline::Pipeline;
@@ -42,7 +42,7 @@ pub struct QueueSnapshot {
 pub struct Snapshot {
     /// Time since the switch started.
     pub at: Time,
-    /// States of the ports, by port number.
+    /// States of the ports, by number of the port.
     pub ports: Vec<PortSnapshot>,
     /// States of the queues, by port and priority.
     pub queues: Vec<QueueSnapshot>,
@@ -56,7 +56,7 @@ pub struct Snapshot {
     pub lateness_ns: [u64; 4],
     /// Sum of the lateness of all frames (ns).
     pub lateness_sum_ns: u64,
-    /// Number of frames in the sum of the lateness.
+    /// Number of frames in the sum of the lateness of frames.
     pub handed_over: u64,
     /// Number of arrivals that came after a decision about an equal or a later time.
     pub late_arrivals: u64,
@@ -67,7 +67,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Copies the state of `pipeline` into the snapshot; its memory is reused.
+    /// Copies the state of `pipeline` into this snapshot, whose memory is reused.
     pub fn take(&mut self, pipeline: &Pipeline, lateness: &Durations) {
         let core = pipeline.driver().core();
         let buffer = core.buffer();
@@ -94,7 +94,7 @@ impl Snapshot {
         self.left_out = pipeline.left_out();
     }
 
-    /// Number of packets that the core refused or evicted, by reason.
+    /// Number of packets that the core switch refused or evicted, by reason.
     #[must_use]
     pub fn losses(&self) -> std::collections::BTreeMap<&'static str, u64> {
         let mut all = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Raw sockets of the ports: their filters and options, and how frames are read and sent.
+//! Raw sockets of the ports: filters, options, and functions that read and send frames.
 
 use crate::config::SwitchFile;
 use crate::error::ShellError;
@@ -7,7 +7,7 @@ use crate::tallies::LinkState;
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
-// The macros below use the second and the third name without a path.
+// The macros for socket options use `RcvBufForce` and `ReceiveTimestampns` without a path.
 use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recv,
@@ -29,8 +29,8 @@ sockopt_impl!(
     libc::packet_mreq
 );
 sockopt_impl!(
-    /// Socket option that puts a header before each frame. The header lists the work that a card
-    /// would still have to do (`virtio_net_hdr` of linux/virtio_net.h).
+    /// Socket option that puts a header before each frame. The header lists the work on the frame
+    /// that a network card would still have to do (`virtio_net_hdr` of linux/virtio_net.h).
     VnetHeader,
     SetOnly,
     libc::SOL_PACKET,
@@ -48,7 +48,7 @@ sockopt_impl!(
     bool
 );
 
-/// Size of a socket's receive buffer (bytes as the kernel counts them): some thousand frames.
+/// Size of a socket's receive buffer (bytes as the kernel counts them). Some thousand frames fit.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
 /// Size of the header `virtio_net_hdr` before each frame (bytes).
@@ -57,9 +57,9 @@ const CARD_HEADER: usize = 10;
 /// An interface that is a port of the switch.
 pub(crate) struct Interface {
     pub(crate) name: String,
-    /// Index of the interface in the kernel.
+    /// Index by which the kernel identifies the interface.
     pub(crate) index: usize,
-    /// State that the interface had when it was opened.
+    /// State that the interface had when the switch opened it.
     pub(crate) state: LinkState,
     data: OwnedFd,
     /// Socket that receives only frames with a VLAN tag. The kernel removes the tag before a raw
@@ -78,23 +78,25 @@ pub(crate) struct Reading {
 
 /// A frame that the switch read from a socket.
 pub(crate) struct Received<'a> {
-    /// Bytes of the frame without check sequence, truncated one byte after the longest
-    /// forwarded length.
+    /// Bytes of the frame without check sequence. Frames longer than the longest forwarded length
+    /// are truncated one byte after it.
     pub(crate) frame: &'a mut [u8],
     /// Timestamp of the frame by the system clock (ns), if the kernel set one.
     pub(crate) stamp_ns: Option<u64>,
-    /// Number of frames that the kernel dropped since the socket was opened, if reported.
+    /// Number of frames that the kernel dropped since the socket was opened, if the kernel reports
+    /// this number.
     pub(crate) dropped: Option<u32>,
     /// VLAN tag that the kernel removed from the frame.
     pub(crate) tag: Option<[u8; TAG_BYTES]>,
-    /// Start of the sum of an unfinished checksum, and the checksum's offset from this start.
+    /// Position at which the sum of an unfinished checksum begins, and offset of the checksum from
+    /// this position.
     pub(crate) checksum: Option<(usize, usize)>,
 }
 
 impl Reading {
     /// Allocates memory for frames of at most `largest` bytes.
     pub(crate) fn new(largest: usize) -> Self {
-        // One more byte detects a longer frame. A second tag may be in the frame.
+        // One additional byte detects a frame that is too long. The frame may contain a second tag.
         Self {
             card: [0; CARD_HEADER],
             frame: vec![0; largest + TAG_BYTES + 1],
@@ -108,14 +110,14 @@ pub(crate) fn ns_of(time: TimeSpec) -> u64 {
 }
 
 impl Interface {
-    /// Sockets of the port that receive: the socket of untagged frames, then the socket
-    /// of tagged frames.
+    /// Sockets of the port that receive frames: first the socket of untagged frames, then the
+    /// socket of tagged frames.
     pub(crate) fn sockets(&self) -> [BorrowedFd<'_>; 2] {
         [self.data.as_fd(), self.tagged.as_fd()]
     }
 
-    /// Reads the next frame, with or without a tag. `None` if no frame is available or the
-    /// interface is down.
+    /// Reads the next frame of a port, with or without a tag. The result is `None` if no frame is
+    /// available or the interface is down.
     pub(crate) fn read<'a>(
         &self,
         tagged: bool,
@@ -136,8 +138,8 @@ impl Interface {
             match one {
                 ControlMessageOwned::ScmTimestampns(time) => stamp_ns = Some(ns_of(time)),
                 ControlMessageOwned::RxqOvfl(count) => dropped = Some(count),
-                // Only sockets for tagged frames request this control data, because it allocates
-                // memory.
+                // Only sockets for tagged frames request the VLAN tag as control data, because this
+                // data needs additional memory.
                 ControlMessageOwned::Unknown(other) => tag = tag.or(tag_of(&other.data_bytes)),
                 _ => {}
             }
@@ -147,7 +149,7 @@ impl Interface {
         Ok(Some(Received { frame: &mut into.frame[..bytes], stamp_ns, dropped, tag, checksum }))
     }
 
-    /// Sends `frame`, and returns whether the interface took the frame.
+    /// Sends `frame` through the interface, and returns whether the interface took the frame.
     pub(crate) fn send(&self, frame: &[u8]) -> bool {
         send(self.out.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
     }
@@ -156,8 +158,8 @@ impl Interface {
 /// Size of the structure `tpacket_auxdata` (bytes).
 const AUX_BYTES: usize = 20;
 
-/// Reads the VLAN tag in a `tpacket_auxdata`, which has status, lengths and offsets before the tag
-/// and its type.
+/// Reads the VLAN tag in a `tpacket_auxdata`. This structure has status, lengths and offsets before
+/// the tag and the tag's type.
 fn tag_of(aux: &[u8]) -> Option<[u8; TAG_BYTES]> {
     const HAS_TAG: u32 = 1 << 4; // TP_STATUS_VLAN_VALID
     const HAS_TYPE: u32 = 1 << 6; // TP_STATUS_VLAN_TPID_VALID
@@ -169,7 +171,8 @@ fn tag_of(aux: &[u8]) -> Option<[u8; TAG_BYTES]> {
     (status & HAS_TAG != 0).then_some([kind[0], kind[1], high, low])
 }
 
-/// Position of an unfinished checksum, from the header that the kernel puts before a frame.
+/// Returns the position of an unfinished checksum, from the header that the kernel puts before a
+/// frame.
 fn unfinished(card: [u8; CARD_HEADER]) -> Option<(usize, usize)> {
     const NEEDS_CHECKSUM: u8 = 1; // VIRTIO_NET_HDR_F_NEEDS_CSUM
     let field = |at: usize| usize::from(u16::from_ne_bytes([card[at], card[at + 1]]));
@@ -220,13 +223,13 @@ fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, She
         .map_err(|error| system("attaching a filter", name, io(error)))?;
     setsockopt(&socket, ReceiveTimestampns, &true).map_err(failed("asking for time stamps"))?;
     setsockopt(&socket, RxqOvfl, &1).map_err(failed("asking for counts of lost frames"))?;
-    // The buffer exceeds the system's limit if the process is allowed to.
+    // The buffer exceeds the system's limit if the process has the right to exceed it.
     if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
         setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER).map_err(failed("enlarging the receive buffer"))?;
     }
-    // The address from the list has protocol 0, which keeps the socket's protocol.
+    // The address from the interface list has protocol 0, which keeps the socket's protocol.
     bind(socket.as_raw_fd(), address).map_err(failed("binding a raw socket"))?;
-    // Discard frames of other interfaces that arrived before binding.
+    // Discard frames of other interfaces that arrived before the socket was bound.
     while recv(socket.as_raw_fd(), &mut [0; 16], MsgFlags::MSG_DONTWAIT).is_ok() {}
     Ok(socket)
 }
@@ -244,7 +247,7 @@ fn raw(name: &str, protocol: impl Into<Option<SockProtocol>>) -> Result<OwnedFd,
         .map_err(|source| system("opening a raw socket", name, source))
 }
 
-/// Returns the membership that makes an interface promiscuous.
+/// Returns the packet membership that makes an interface promiscuous.
 fn everything(address: &LinkAddr) -> libc::packet_mreq {
     libc::packet_mreq {
         mr_ifindex: address.ifindex() as i32,
@@ -254,8 +257,8 @@ fn everything(address: &LinkAddr) -> libc::packet_mreq {
     }
 }
 
-/// Returns a program for the classic packet filter. The program passes only incoming frames, either
-/// those with or those without a VLAN tag.
+/// Returns a program for the kernel's classic packet filter. The program accepts only incoming
+/// frames: either the frames with a VLAN tag, or the frames without one.
 fn filter(tagged: bool) -> [SockFilter; 6] {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
@@ -305,7 +308,7 @@ mod tests {
             for tagged in [false, true] {
                 let mut reading = Reading::new(1_514);
                 let found = interfaces[1].read(tagged, &mut reading).expect("it can be read");
-                // The kernel sends its own frames on a new cable.
+                // The kernel itself also sends frames on a new cable.
                 if let Some(found) = found.filter(|found| found.frame[..12] == sent[..12]) {
                     return Ok((tagged, found.frame.to_vec(), found.tag));
                 }

@@ -1,9 +1,9 @@
-//! Counts of frames that the core switch never sees.
+//! Counts of frames that never reach the core switch.
 
 use bufferlab_params::choices;
 
 choices! {
-    /// Reason for discarding a frame before its admission.
+    /// Reason for discarding a frame before its admission to the buffer.
     pub enum Discard {
         Truncated = "truncated": "shorter than its headers say",
         Malformed = "malformed": "its headers contradict themselves",
@@ -42,7 +42,7 @@ impl LinkState {
     }
 }
 
-/// Counts of one port's frames outside of the core, and whether its interface works.
+/// Counts of one port's frames outside of the core switch, and whether its interface works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {
     /// Number of received frames, including discarded frames.
@@ -62,7 +62,7 @@ pub struct Tallies {
     pub checksums: u64,
     /// Last state that the interface announced.
     pub link: LinkState,
-    /// Number of discarded frames by [`Discard`], in the order of its words.
+    /// Number of discarded frames by [`Discard`], in the order of the names of its values.
     pub discarded: [u64; Discard::COUNT],
 }
 
@@ -72,12 +72,12 @@ impl Discard {
 }
 
 impl Tallies {
-    /// Counts a frame that was discarded before admission.
+    /// Counts a frame that the switch discarded before admission.
     pub fn discard(&mut self, why: Discard) {
         self.discarded[why as usize] += 1;
     }
 
-    /// Number of frames that were discarded for this reason.
+    /// Number of frames that the switch discarded for the given reason.
     #[must_use]
     pub fn discarded(&self, why: Discard) -> u64 {
         self.discarded[why as usize]

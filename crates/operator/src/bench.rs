@@ -1,5 +1,5 @@
-//! The simulated chip on a test bench, as in the qualification of a real switch. Packets enter one
-//! by one, ports are blocked or release packets, and pauses are read.
+//! The simulated chip on a test bench, as in the qualification of a real switch. The tester sends
+//! packets one by one, blocks ports, lets ports release packets, and reads pauses.
 
 use crate::OperatorError;
 use crate::meter::{Counters, Levels, Meter};
@@ -26,7 +26,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Creates a bench with the switch of a model, and packets of `packet_bytes`.
+    /// Creates a bench with the switch of a model. The bench sends packets of `packet_bytes`.
     ///
     /// # Errors
     /// If the packet size is out of range, or the memory has no room for headroom and reserves.
@@ -34,9 +34,10 @@ impl Bench {
         Self::with(model, packet_bytes, "sonic-dt", params(model))
     }
 
-    /// Creates a bench with the chip's memory under Active Buffer Management with this alpha, for
-    /// comparison. Thresholds follow the number of congested queues, and each queue of a port has
-    /// an equal share of the port's rate. [`Self::wait`] updates the counts of congested queues.
+    /// Creates a bench with the chip's memory under Active Buffer Management (ABM) with the alpha
+    /// `alpha`, for comparison. Thresholds follow the number of congested queues, and each queue of
+    /// a port has an equal share of the port's rate. [`Self::wait`] updates the counts of congested
+    /// queues.
     ///
     /// # Errors
     /// See [`Self::new`].
@@ -134,8 +135,8 @@ impl Bench {
             .count() as u64
     }
 
-    /// Sends packets until the sender is paused. Returns the number of the packet that causes the
-    /// pause, or `None` if a packet is lost before.
+    /// Sends packets until the switch pauses the sender. Returns the number of the packet that
+    /// causes the pause, or `None` if the switch loses a packet before the pause.
     pub fn fill_to_pause(&mut self, from: u16, to: u16, priority: u8) -> Option<u64> {
         let mut sent = 0;
         while !self.is_paused(from, priority) {
@@ -148,7 +149,7 @@ impl Bench {
         Some(sent)
     }
 
-    /// Counters of a port. Each reading of a paused group counts one more pause, because a chip
+    /// Counters of a port. Each reading of a paused group's counter adds one pause, because a chip
     /// repeats its pauses.
     pub fn counters(&mut self, port: u16) -> Counters {
         self.meter.counters(port)
@@ -177,7 +178,7 @@ impl Bench {
         self.switch.buffer().ingress_headroom_bytes(ingress(port, priority))
     }
 
-    /// Sends packets until a packet is lost, and returns the number of stored packets.
+    /// Sends packets until the switch loses a packet, and returns the number of stored packets.
     pub fn fill_to_loss(&mut self, from: u16, to: u16, priority: u8) -> u64 {
         let mut stored = 0;
         while self.send(from, to, priority) {
@@ -187,7 +188,7 @@ impl Bench {
     }
 
     /// Releases packets one by one until the sender resumes. Returns the number of released
-    /// packets, or `None` if the port is empty before.
+    /// packets, or `None` if the port becomes empty before the sender resumes.
     pub fn release_to_resume(&mut self, port: u16, from: u16, priority: u8) -> Option<u64> {
         let mut released = 0;
         while self.is_paused(from, priority) {
@@ -200,7 +201,7 @@ impl Bench {
     }
 }
 
-/// Number of the ingress queue for a port's priority group.
+/// Number of the simulator's ingress queue for a port's priority group.
 fn ingress(port: u16, priority: u8) -> IngressId {
     IngressId(port * PRIORITIES as u16 + u16::from(priority))
 }

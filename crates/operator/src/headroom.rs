@@ -1,5 +1,6 @@
-//! The answer of `check` on headroom: whether the lossless queues of a scenario have enough
-//! headroom, by the model behind `explain`, `lint`, `predict` and `what-if`.
+//! Answer of the command `check` to the question whether the lossless queues of a scenario have
+//! enough headroom. The commands `explain`, `lint`, `predict` and `what-if` use the same model of
+//! headroom.
 
 use bufferlab_core::ParamValue;
 use bufferlab_scenario::{Scenario, SwitchSpec};
@@ -7,7 +8,7 @@ use bufferlab_theory::forms::headroom::{HeadroomNeeds, SONIC_METRES_PER_SECOND, 
 use bufferlab_units::headroom::{PacketMemory, PausedCable};
 use std::collections::BTreeMap;
 
-/// Largest frame of a port (bytes): SONiC's default. A scenario may send smaller packets only.
+/// Largest frame of a port (bytes): SONiC's default. The packets of a scenario may all be smaller.
 const MTU: u32 = 9_100;
 /// Smallest packet that a peer may send (bytes).
 const SMALLEST: u32 = 64;
@@ -17,11 +18,11 @@ const SMALLEST: u32 = 64;
 pub struct QueueHeadroom {
     /// Speed of the cable at the queue's port (Mb/s).
     pub speed_mbps: u64,
-    /// Length of the cable at the speed of light in SONiC's calculation (metres).
+    /// Length of the cable, at the speed of light that SONiC's calculation assumes (metres).
     pub cable_metres: f64,
-    /// Headroom that the queue can use (bytes): at most the pool of its slice.
+    /// Headroom that the queue can use (bytes): at most the headroom pool of its slice.
     pub usable: u64,
-    /// Needs of the cable, for frames up to SONiC's default MTU.
+    /// Headroom that the cable needs, for frames up to SONiC's default MTU.
     pub needs: HeadroomNeeds,
 }
 
@@ -42,7 +43,7 @@ impl QueueHeadroom {
         })
     }
 
-    /// Answers whether the headroom is enough, in one sentence.
+    /// Answers in one sentence whether the headroom of the queue is enough.
     #[must_use]
     pub fn answer(&self) -> String {
         format!("{} B of headroom: {}", self.usable, self.needs.answer(self.usable))
@@ -62,7 +63,7 @@ fn pool_of_slice(spec: &SwitchSpec) -> Option<u64> {
 }
 
 /// Returns a sentence for each kind of lossless queues of a scenario: number of queues, speed,
-/// cable, and whether headroom is enough.
+/// cable, and whether the headroom is enough.
 #[must_use]
 pub fn headroom_answers(scenario: &Scenario) -> Vec<String> {
     let mut kinds: BTreeMap<(u64, String, String), usize> = BTreeMap::new();

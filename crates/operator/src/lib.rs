@@ -1,15 +1,15 @@
 //! Answers operators' questions about a SONiC configuration. What does the configuration do under
-//! their traffic? What would another alpha or policy do? At which packets does the simulated chip
-//! pause, drop and resume?
+//! the operator's traffic? What would another alpha or policy do? At which packets does the
+//! simulated chip pause, drop and resume?
 //!
-//! `bufferlab-sonic` interprets a configuration and does not depend on the simulator. This crate
-//! turns the configuration into a switch that runs.
+//! The crate `bufferlab-sonic` interprets a configuration and does not depend on the simulator.
+//! This crate makes a simulated switch from the configuration.
 //!
 //! * [`Model`]: the memory of a chip with a configuration, in the terms of the simulated switch.
 //! * [`scenario()`]: the scenario file of a model in a [`Network`], under a chosen [`Traffic`].
 //! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
 //! * [`Qualification`]: simulator runs that measure the points that [`Vectors`] predict.
-//! * [`probe`]: a line protocol through which testers search thresholds on the bench.
+//! * [`probe`]: a line protocol through which testers search for thresholds of the simulated chip.
 //! * [`store`]: the databases of a running switch. [`tune`]: alphas that follow its counters.
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 
@@ -44,7 +44,7 @@ pub use what_if::WhatIf;
 
 use bufferlab_sonic::silicon::PredictError;
 
-/// Reason why an operation is impossible with a configuration.
+/// Reason why a command is impossible with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct OperatorError {

@@ -1,4 +1,4 @@
-//! Limits for the answers from the database of a switch.
+//! Limits on the answers from the databases of a switch.
 
 use crate::store::{KEY_MAX, Limits, VALUE_MAX};
 use bufferlab_params::Limit;

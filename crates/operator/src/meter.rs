@@ -4,7 +4,8 @@ use crate::model::{Model, PRIORITIES};
 use bufferlab_core::{Buffer, IngressId, Observer, QueueId, SwitchEvent};
 use serde::Serialize;
 
-/// Counters of a port since the chip was built, by priority where several are listed.
+/// Counters of a port since the chip was built; lists have an entry for each priority, group or
+/// queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Pauses that the switch sent to the sender at the port, by priority.
@@ -19,7 +20,8 @@ pub struct Counters {
     pub stored: Vec<u64>,
 }
 
-/// Bytes in memory beyond reserves: now, or the most since the watermarks were cleared.
+/// Bytes in memory beyond reserves: the current bytes, or the peak since the watermarks were
+/// cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Levels {
     /// Shared memory of the port's priority groups (bytes).
@@ -89,7 +91,7 @@ impl Meter {
         Self { groups, queues, ..Self::default() }
     }
 
-    /// Empties the memory; counters and watermarks stay, as on a real chip.
+    /// Empties the chip's memory; counters and watermarks keep their values, as on a real chip.
     pub(crate) fn drain(&mut self) {
         for member in self.groups.iter_mut().chain(&mut self.queues) {
             (member.shared.now, member.headroom.now, member.is_paused) = (0, 0, false);
@@ -111,8 +113,8 @@ impl Meter {
         self.groups.get(usize::from(ingress.0)).is_some_and(|group| group.is_paused)
     }
 
-    /// Counters of a port. A chip repeats its pauses, so each reading of a paused group counts one
-    /// more.
+    /// Counters of a port. A chip repeats its pauses, so each reading of a paused group's counter
+    /// adds one pause.
     pub(crate) fn counters(&mut self, port: u16) -> Counters {
         let range = range(port);
         for group in self.groups.get_mut(range.clone()).unwrap_or_default() {
@@ -130,8 +132,8 @@ impl Meter {
         }
     }
 
-    /// Occupancies of a port and of the pools: the peaks since the last clear, or the current
-    /// values.
+    /// Occupancies of a port and of the pools: the peaks since the watermarks were cleared, or the
+    /// current values.
     pub(crate) fn levels(&self, port: u16, peak: bool) -> Levels {
         let of = |level: Level| if peak { level.peak } else { level.now };
         let list = |members: &[Member], level: fn(&Member) -> Level| {

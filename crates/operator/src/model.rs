@@ -1,7 +1,7 @@
 //! Model of a chip's memory with a configuration, in the terms of the simulated switch: pools,
-//! headroom, limits by port and priority.
+//! headroom, and limits by port and priority.
 //!
-//! A chip with slices becomes a switch with slices by ingress port, with a family of
+//! A chip with slices becomes a simulated switch with slices by ingress port, which has a family of
 //! `[switch.hardware]`.
 
 use crate::OperatorError;
@@ -26,7 +26,7 @@ const LOSSY_POOL_MAX: f64 = 64.0;
 /// Limit of a group or queue in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// The limit is a multiple of the free memory.
+    /// The limit is a multiple of the pool's free memory.
     Alpha(f64),
     /// The limit is a fixed number of bytes.
     Bytes(u64),
@@ -54,8 +54,8 @@ pub struct GroupModel {
 pub struct QueueModel {
     /// Limit for the occupancy at which the queue loses packets.
     pub limit: Limit,
-    /// Minimum of the queue (bytes, in whole cells), if the chip subtracts it from the memory that
-    /// ingress queues share.
+    /// Minimum of the queue (bytes, in whole cells), if the chip subtracts this minimum from the
+    /// memory that ingress queues share.
     pub minimum: u64,
 }
 
@@ -70,10 +70,10 @@ pub struct PortModel {
     pub cable_metres: f64,
     /// Lossless priority groups of the port, by priority.
     pub groups: BTreeMap<u8, GroupModel>,
-    /// Lossy queues of the port by priority.
+    /// Lossy queues of the port, by priority.
     pub lossy: BTreeMap<u8, QueueModel>,
-    /// Static limits of the port's lossless queues by priority (bytes), if the limits
-    /// are below the pool.
+    /// Static limits of the port's lossless queues by priority (bytes), if the limits are below the
+    /// size of the pool.
     pub lossless_queues: BTreeMap<u8, u64>,
 }
 
@@ -88,7 +88,7 @@ impl PortModel {
 /// Model of a switch: ports and memory as the simulator has them.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Chip that the switch has.
+    /// Chip of the modelled switch.
     pub chip: &'static Chip,
     /// Size of a memory cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
@@ -96,7 +96,7 @@ pub struct Model {
     pub shared: u64,
     /// Headroom pool of all slices together (bytes); 0 if every group has private headroom.
     pub headroom_pool: u64,
-    /// Egress lossy pool as a multiple of the shared memory.
+    /// Size of the egress lossy pool, as a multiple of the shared memory.
     pub lossy_pool: f64,
     /// Number of memory slices, which divide the ingress ports.
     pub slices: u64,
@@ -152,11 +152,12 @@ impl Model {
         })
     }
 
-    /// Returns the differences between the chip and the ideal switch.
+    /// Returns the differences between the chip's accounting and an ideal switch.
     #[must_use]
     pub fn hardware(&self) -> Hardware {
         let facts = self.chip.family.map(ChipFamily::facts);
-        // A chip without known facts is assumed to account like the chips with its rule.
+        // The model assumes that a chip without known facts accounts like the chips with an equal
+        // rule.
         let minimums =
             facts.map_or(matches!(self.chip.rule, Rule::Cells), |facts| facts.queue_minimums_in_every_slice);
         Hardware {
@@ -176,8 +177,8 @@ impl Model {
         }
     }
 
-    /// Sum of `of` over the groups of the slice with the largest sum, times the number of slices.
-    /// All slices have equal sizes.
+    /// Sum of `of` over the priority groups of the slice with the largest sum, times the number of
+    /// slices. All slices have equal sizes.
     fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
         let slices = PortSpread::new(self.ports.len(), self.slices as usize).ranges();
         let of_slice =
@@ -185,7 +186,8 @@ impl Model {
         slices.map(|ports| of_slice(&self.ports[ports])).max().unwrap_or(0) * self.slices
     }
 
-    /// Memory of all reserves (bytes): of lossless groups, and of lossy queues in every slice.
+    /// Memory of all reserves (bytes): reserves of lossless groups, and reserves of lossy queues in
+    /// every slice.
     #[must_use]
     pub fn reserves(&self) -> u64 {
         let queues = self.ports.iter().flat_map(PortModel::lossy_queues);
@@ -194,7 +196,7 @@ impl Model {
     }
 
     /// Sum of all groups' private headroom, or size of their common headroom pool (bytes). Without
-    /// lossless groups the result is 0, because no packet could use headroom.
+    /// lossless groups the headroom is 0, because no packet could use it.
     #[must_use]
     pub fn headroom(&self) -> u64 {
         if self.lossless.is_empty() {
@@ -206,7 +208,7 @@ impl Model {
         self.of_all_slices(|group| group.headroom)
     }
 
-    /// Size of the whole memory: shared memory, headroom and reserves (bytes).
+    /// Size of the chip's whole packet memory: shared memory, headroom and reserves (bytes).
     #[must_use]
     pub fn buffer(&self) -> u64 {
         self.shared + self.headroom() + self.reserves()
@@ -329,9 +331,9 @@ impl Build<'_> {
         model
     }
 
-    /// Returns the limit of a group. On a chip with two levels, the group's limit is within the
-    /// limit of the port. With alpha `a_p a_q / (1 + a_q)`, one level gives a lone group as much
-    /// memory as two levels.
+    /// Returns the limit of a priority group. On a chip with two levels, the group's limit is
+    /// within the limit of the port. With alpha `a_p a_q / (1 + a_q)`, one level gives a lone group
+    /// as much memory as two levels.
     fn group_limit(&self, port: &PortName, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -364,7 +366,7 @@ impl Build<'_> {
             // The smallest and largest exponents mean "nothing" and "everything" on some chips. As
             // powers of two, these exponents are small and large enough on all chips.
             Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
-            // A group is in one slice, so its limit cannot exceed the slice.
+            // A group is in one slice, so its limit cannot exceed the memory of the slice.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),
             None => Limit::Bytes(self.shared),
         }

@@ -1,5 +1,5 @@
-//! The network around a configuration: a host behind every port, or a leaf–spine network
-//! of equal switches.
+//! The network around a configured switch: a host behind every port, or a leaf–spine network of
+//! equal switches.
 
 use crate::OperatorError;
 use crate::model::{Model, PortModel};
@@ -13,7 +13,7 @@ pub enum Network {
     #[default]
     Star,
     /// The network has leaves, and half as many spines, all with the configured switch. The first
-    /// half of a leaf's ports has hosts, the other ports are divided evenly among the spines. All
+    /// half of a leaf's ports has hosts. The other ports are divided evenly among the spines. All
     /// ports of a spine are in use.
     LeafSpine {
         /// Number of leaf switches; the number must be even.
@@ -25,7 +25,7 @@ impl Network {
     /// Checks that the model of a switch fits the network.
     ///
     /// # Errors
-    /// If a number of leaves leaves ports unused, or if ports have several speeds.
+    /// If the number of leaves does not divide the ports evenly, or if ports have several speeds.
     pub fn check(self, model: &Model) -> Result<(), OperatorError> {
         let Self::LeafSpine { leaves } = self else { return Ok(()) };
         let ports = model.ports.len();
@@ -62,7 +62,8 @@ impl Network {
         (0..times).flat_map(move |_| &model.ports[..number])
     }
 
-    /// Largest number of links that a packet crosses, as a multiple of the links in a star.
+    /// Largest number of links that a packet crosses, divided by the number of links that it
+    /// crosses in a star.
     pub(crate) const fn ways(self) -> f64 {
         match self {
             Self::Star => 1.0,
@@ -70,7 +71,7 @@ impl Network {
         }
     }
 
-    /// Sentence about the simplification of the network that the model makes.
+    /// Sentence about the simplification that the model of the network makes.
     pub(crate) fn note(self) -> Option<String> {
         let Self::LeafSpine { leaves } = self else { return None };
         Some(format!(
@@ -115,8 +116,9 @@ fn star(text: &mut String, model: &Model) {
     text.push_str("]\n\n");
 }
 
-/// Appends a leaf–spine topology. A switch's ports follow the order of its links: hosts first on
-/// leaves, and leaf by leaf on spines. So every switch has the port numbers of the configuration.
+/// Appends a leaf–spine topology. A switch's ports follow the order of its links. On leaves, the
+/// links to hosts are first; on spines, the links are ordered by leaf. So every switch has the port
+/// numbers of the configuration.
 fn leaf_spine(text: &mut String, model: &Model, leaves: usize) {
     let (down, up) = model.ports.split_at(model.ports.len() / 2);
     let spines = leaves / 2;
@@ -136,7 +138,8 @@ fn leaf_spine(text: &mut String, model: &Model, leaves: usize) {
         }
         for (number, port) in up.iter().enumerate() {
             let (spine, far) = (number / each, &model.ports[leaf * each + number % each]);
-            // A cable that is longer than configured would need more headroom than the port has.
+            // A cable that is longer than configured would need more headroom than the group at the
+            // port has.
             let metres = port.cable_metres.min(far.cable_metres);
             link(text, (&named("leaf", leaf), &named("spine", spine)), port.speed_mbps, metres);
         }

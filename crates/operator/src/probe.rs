@@ -1,5 +1,5 @@
-//! A chip that answers probes. Requests and answers are JSON, one per line. Requests have the
-//! meaning of the executors in sonic-mgmt's MMU probing (`prepare`, `check`).
+//! A simulated chip that answers probes. Requests and answers are JSON, one per line. Requests have
+//! the meaning of the executors in sonic-mgmt's MMU probing (`prepare`, `check`).
 //!
 //! ```text
 //! {"op": "prepare", "src_port": 0, "dst_port": 1}
@@ -13,8 +13,7 @@ use crate::meter::{Counters, Levels};
 use crate::model::{Model, PRIORITIES};
 use serde::{Deserialize, Serialize};
 
-/// Largest number of packets in one request, more than any memory can store of the
-/// smallest packets.
+/// Largest number of packets in one request. No memory can store as many of the smallest packets.
 const PACKETS_MAX: u64 = 10_000_000;
 
 /// Event at the switch that a probe looks for.
@@ -30,8 +29,8 @@ pub enum Probe {
     /// The sender resumes after `value` packets have left. The probe first fills the
     /// buffer until the pause.
     PfcXon,
-    /// The switch loses a packet because the headroom pool is full. Groups that were filled before
-    /// stay filled (`drain_buffer` is false).
+    /// The switch loses a packet because the headroom pool is full. Groups that the tester filled
+    /// before stay filled (`drain_buffer` is false).
     HeadroomPool,
 }
 
@@ -39,11 +38,11 @@ pub enum Probe {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// Empties the switch except for persistent packets, and blocks the ports.
+    /// Empties the switch except for packets that `Persist` keeps, and blocks the ports.
     Prepare {
         /// Number of the port at which the sent packets arrive.
         src_port: u16,
-        /// Number of the blocked port that packets go to.
+        /// Number of the blocked port to which the packets go.
         dst_port: u16,
     },
     /// Sends packets and looks for an event at the switch.
@@ -54,17 +53,18 @@ pub enum Request {
         src_port: u16,
         /// Number of the port through which the sent packets leave.
         dst_port: u16,
-        /// Number of packets to send; with `pfc_xon`, the number of packets that leave.
+        /// Number of packets to send; with `pfc_xon`, the number of packets that leave the switch.
         value: u64,
         /// Number of the second destination port of `pfc_xon`, which receives and stores the
         /// packets beyond `value`. The port `dst_port` gets `value` packets and releases them.
         /// Without a second destination, all packets go to `dst_port`.
         #[serde(default)]
         dst_port_b: Option<u16>,
-        /// Number of repetitions, whose results must agree. Repetitions on the model always agree.
+        /// Number of repetitions of the check, whose results must agree. Repetitions on the model
+        /// always agree.
         #[serde(default = "once")]
         attempts: u32,
-        /// Whether the switch is emptied before the check, except for persistent packets.
+        /// Whether the check first empties the switch, except for packets that `Persist` keeps.
         #[serde(default = "yes")]
         drain_buffer: bool,
         /// Number of the tester's step, which the model ignores.
@@ -88,20 +88,20 @@ pub enum Request {
         /// Priority of the sent packets.
         pg: u8,
     },
-    /// Keeps packets of a group in the switch whenever the switch is emptied. So a tester can
-    /// fill one group of a pool after the other. A second request for equal group and ports
-    /// replaces the first one.
+    /// Keeps packets of a priority group in the switch whenever a request empties the switch. So a
+    /// tester can fill one group of a pool after the other. A second request for equal group and
+    /// ports replaces the first request.
     Persist {
         /// Number of the port at which the kept packets arrive.
         src_port: u16,
-        /// Number of the blocked port that packets go to.
+        /// Number of the blocked port to which the kept packets go.
         dst_port: u16,
         /// Number of packets to keep in the switch.
         value: u64,
-        /// Number of the priority group that the kept packets belong to.
+        /// Number of the priority group of the kept packets.
         pg: u8,
     },
-    /// Removes all packets from the switch, including persistent packets.
+    /// Removes all packets from the switch, including packets that `Persist` keeps.
     Drain,
     /// Lets a blocked port send a number of packets.
     Release {
@@ -117,8 +117,8 @@ pub enum Request {
         /// Number of the priority group that may pause the sender.
         pg: u8,
     },
-    /// Asks for the counters of a port since the start. `prepare` and `drain` do not clear the
-    /// counters.
+    /// Asks for the counters of a port since the start of the chip. `prepare` and `drain` do not
+    /// clear the counters.
     Counters {
         /// Number of the port whose counters are requested.
         port: u16,
@@ -152,10 +152,10 @@ const fn yes() -> bool {
 pub struct Answer {
     /// Whether the chip executed the request.
     pub success: bool,
-    /// Whether the event happened that the probe looks for.
+    /// Whether the event that the probe looks for happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<bool>,
-    /// Number of packets that were stored, or that left the switch.
+    /// Number of packets that the switch stored, or that left the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
     /// Whether the switch currently pauses the sender.
@@ -170,7 +170,7 @@ pub struct Answer {
     /// Watermarks or occupancies of the requested port and of the pools (bytes).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Levels>,
-    /// Description of the mistake in the request.
+    /// Description of the mistake in the tester's request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -185,18 +185,19 @@ impl Answer {
     }
 }
 
-/// Executor of requests: a simulated chip behind the protocol.
+/// Executor of requests: a simulated chip behind the line protocol.
 #[derive(Debug)]
 pub struct Executor {
     bench: Bench,
     names: Vec<String>,
     lossless: Vec<u8>,
-    /// Packets that every reset sends again: source, destination, priority, number.
+    /// Packets that the executor sends again after every reset: source, destination, priority,
+    /// number.
     kept: Vec<(u16, u16, u8, u64)>,
 }
 
 impl Executor {
-    /// Creates an executor for the chip of a model, with packets of one size.
+    /// Creates an executor for the chip of a model. All packets have one size.
     ///
     /// # Errors
     /// See [`Bench::new`].
@@ -206,7 +207,7 @@ impl Executor {
         Ok(Self { bench: Bench::new(model, packet_bytes)?, names, lossless, kept: Vec::new() })
     }
 
-    /// Answers a line of the protocol. A line that is not a request gets an error as its answer.
+    /// Answers a line of the protocol. If the line is not a request, the answer is an error.
     #[must_use]
     pub fn answer_line(&mut self, line: &str) -> String {
         let answer = match serde_json::from_str::<Request>(line) {
@@ -353,8 +354,8 @@ impl Executor {
         value: u64,
     ) -> Result<bool, String> {
         match probe {
-            // A chip repeats pause frames. So the tester's counter grows while the sender is
-            // paused, for any cause of the pause.
+            // A chip repeats pause frames. So the tester's counter of pauses grows while the sender
+            // is paused, for any cause of the pause.
             Probe::PfcXoff => {
                 self.send(from, to, priority, value);
                 Ok(self.bench.is_paused(from, priority))
@@ -365,8 +366,8 @@ impl Executor {
             Probe::PfcXon => {
                 if holder.is_some() {
                     self.send(from, to, priority, value.saturating_sub(1));
-                    // The packets of the first phase alone cause the pause, so the tester's fill
-                    // would have no room.
+                    // The packets of the first phase alone cause the pause, so the switch would
+                    // have no room for the tester's fill.
                     if self.bench.is_paused(from, priority) {
                         return Ok(false);
                     }
@@ -388,7 +389,7 @@ impl Executor {
         (0..packets).filter(|_| self.bench.send(from, to, priority)).count() as u64
     }
 
-    /// Empties the switch, then sends the persistent packets again.
+    /// Empties the switch, then sends the packets that `Persist` keeps again.
     fn reset(&mut self) -> Result<(), String> {
         self.bench.reset().map_err(|error| error.message)?;
         for (from, to, priority, packets) in self.kept.clone() {

@@ -1,9 +1,9 @@
-//! Translates the marking of a configuration to the simulated switch, and lists the parts that are
-//! not simulated.
+//! Translates the marking of a configuration to the simulated switch, and lists the parts of the
+//! configuration that are not simulated.
 //!
-//! Semantics follow SAI. Thresholds of a colour are valid only if the colour is enabled. `ecn`
-//! selects the colours that are marked instead of dropped, and min = max is a step. Simulated
-//! packets are green and ECN-capable.
+//! The translation follows SAI. Thresholds of a colour are valid only if the colour is enabled.
+//! `ecn` selects the colours that are marked instead of dropped. If min = max, the probability is a
+//! step. Simulated packets are green and ECN-capable.
 
 use crate::model::{Model, PRIORITIES};
 use crate::schedule::Schedule;
@@ -32,7 +32,7 @@ struct Ramp {
 enum Action {
     Nothing,
     Mark(Ramp),
-    /// WRED drops packets at random, because ECN does not cover the colour.
+    /// WRED drops packets at random, because ECN does not cover the packets' colour.
     Drop(Ramp),
 }
 
@@ -43,7 +43,7 @@ fn marks(profile: &WredProfile, colour: &str) -> bool {
 
 fn action(profile: &WredProfile, colour: usize) -> Action {
     let thresholds = &profile.colours[colour];
-    // By SAI's defaults, a colour is not enabled, its thresholds are 0, and the probability is 100.
+    // By SAI's defaults, a colour is not enabled, its thresholds are 0, and its probability is 100.
     if !thresholds.enabled.as_ref().is_some_and(|enabled| enabled.value) {
         return Action::Nothing;
     }
@@ -65,14 +65,14 @@ fn profile<'c>(config: &'c Config, port: &str, queue: u8) -> Option<&'c WredProf
 
 /// Marking and drops by WRED in the simulated switch.
 pub(crate) struct Marking {
-    /// Effect of WRED on every queue of every port.
+    /// Effect of WRED on every queue of every port of the switch.
     by_port: Vec<[Action; PRIORITIES]>,
     /// Parts of the configuration that are not simulated, in sentences.
     notes: Vec<String>,
 }
 
 impl Marking {
-    /// Returns a configuration of marking that marks no packet.
+    /// Returns a marking configuration that marks no packet.
     pub(crate) fn none() -> Self {
         Self { by_port: Vec::new(), notes: Vec::new() }
     }

@@ -1,4 +1,5 @@
-//! A qualification run as scenarios: a blocked port, one sender, and the counts of a tester.
+//! A qualification run as scenarios: a blocked port, one sender, and the packets that a tester
+//! counts.
 //!
 //! The neighbour of the blocked port sends a storm of pauses to this port. The sender sends so
 //! slowly that a pause arrives before its next packet. So the tester counts every packet that
@@ -13,11 +14,11 @@ use crate::vectors::GroupVector;
 use bufferlab_sonic::Config;
 use std::fmt::Write as _;
 
-/// Sizes of the headers of packets that are sent without feedback (bytes).
+/// Size of the headers of a packet whose flow gets no acknowledgements (bytes).
 const HEADER: u64 = 54;
-/// Time between two packets beyond the round trip on the cable (s).
+/// Time between two packets, in addition to the round trip on the cable (s).
 const SPARE: f64 = 2e-6;
-/// Number of packets that the sender sends after the last point.
+/// Number of packets that the sender sends after the last predicted point.
 const MORE: u64 = 50;
 /// Longest duration of a pause (bits on the line): 65,535 quanta of 512 bits.
 const QUANTA: f64 = 65_535.0 * 512.0;
@@ -45,21 +46,21 @@ pub struct Qualification {
     pub blocked: u16,
     /// Priority of the lossless group under test.
     pub priority: u8,
-    /// Time that a packet takes on the link of the blocked port (s).
+    /// Time that a packet of the test takes on the link of the blocked port (s).
     pub serialization: f64,
-    /// Time at which the first packet is sent, and time between two packets (s).
+    /// Time at which the sender sends the first packet, and time between two packets (s).
     pub first_and_gap: (f64, f64),
-    /// Time from the switch's decision to resume until the sender resumes (s), for the pause
-    /// frame and the cable.
+    /// Time from the switch's decision to resume until the sender resumes (s). The time covers the
+    /// pause frame and the cable.
     pub way_of_a_frame: f64,
 }
 
 impl Qualification {
-    /// Builds the scenario of a vector, for packets of `packet_bytes`. The packets must be larger
-    /// than a header of 54 B.
+    /// Builds the scenario of a test vector, for packets of `packet_bytes`. The packets must be
+    /// larger than a header of 54 B.
     ///
     /// # Errors
-    /// If the model lacks a port of the vector, or the packets are not larger than a header.
+    /// If the model lacks a port of the test vector, or the packets are not larger than a header.
     pub fn new(
         config: &Config,
         model: &Model,
@@ -85,10 +86,10 @@ impl Qualification {
         let gap = 2.0 * way + SPARE;
         let filled = (vector.loss.formula + MORE) as f64 * gap;
         let drained = vector.loss.formula as f64 * packet_bytes as f64 * 8.0 / bits(target);
-        // The switch obeys the storm after the reaction time of the sender, so the packets start
-        // later.
+        // The switch obeys the storm of pauses after the reaction time of the sender, so the
+        // packets start later.
         let (start, storm, duration, reaction) = match sender {
-            // Leave time for the last pause of the storm to expire.
+            // Leave time for the last pause of the storm of pauses to expire.
             Sender::Obeys => (SPARE, filled, filled + QUANTA / bits(target) + drained + 1e-3, 0.0),
             Sender::Ignores => (2.0 * filled, 4.0 * filled, 3.0 * filled, filled),
         };
@@ -149,7 +150,8 @@ fn heading(
     )
 }
 
-/// Formats a transport that sends packets with `gap` (s), and a workload without its bursts.
+/// Formats a transport that sends packets with a gap of `gap` (s), and a workload without its
+/// bursts.
 fn packets(packet_bytes: u64, gap: f64, priority: u8) -> String {
     let (rate, payload) = (packet_bytes as f64 * 8.0 / gap, packet_bytes - HEADER);
     format!(

@@ -1,4 +1,4 @@
-//! The scenario file of a configuration: ports and cables, buffer, and traffic.
+//! Writes the scenario file of a configuration: ports and cables, buffer, and traffic.
 
 use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
@@ -68,8 +68,8 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// Returns the queue of lossy packets. If DSCP 0 maps to a lossy queue, the function returns this
-/// queue, otherwise the first lossy queue.
+/// Returns the queue of lossy packets: the queue to which DSCP 0 maps, if this queue is lossy,
+/// otherwise the first lossy queue.
 fn lossy_queue(config: &Config, model: &Model) -> u8 {
     let port = model.ports.first().map(|port| PortName::new(&port.name));
     let by_dscp = port.and_then(|port| {
@@ -82,7 +82,8 @@ fn lossy_queue(config: &Config, model: &Model) -> u8 {
     by_dscp.filter(is_lossy).or(known).unwrap_or_else(|| (0..PRIORITIES as u8).find(is_lossy).unwrap_or(0))
 }
 
-/// Appends the switch to a scenario. Its neighbours obey a pause after `reaction_ps` (picoseconds).
+/// Appends the switch to a scenario. The switch's neighbours obey a pause after `reaction_ps`
+/// (picoseconds).
 pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking, reaction_ps: u64) {
     let _ = writeln!(
         text,
@@ -169,7 +170,8 @@ fn hardware(model: &Model) -> String {
     )
 }
 
-/// Returns the scenario keys, besides the policy, that another configuration of one switch changes.
+/// Returns the scenario keys that differ between two configurations of one switch, without the
+/// policy.
 pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
     let mut changes = vec![("switch.buffer", bytes(model.buffer()))];
     changes.push((
@@ -190,7 +192,8 @@ pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
     changes
 }
 
-/// Time that neighbours take to obey a pause (ps), at the speed of most lossless ports.
+/// Returns the time that neighbours take to obey a pause (ps), at the speed of most ports with
+/// lossless groups.
 fn reaction(model: &Model) -> u64 {
     let mut speeds: BTreeMap<u64, usize> = BTreeMap::new();
     for port in model.ports.iter().filter(|port| !port.groups.is_empty()) {
@@ -206,9 +209,9 @@ fn response(speed: u64) -> u64 {
     (quanta * QUANTUM_BITS / (speed as f64 * 1e6) * 1e12).round() as u64
 }
 
-/// Returns parameters of a policy that follow from the model, as keys and TOML values. The
-/// function `limit` may change the limit of a class of queues. Its first argument is whether the
-/// queues are lossless.
+/// Returns parameters of a policy that follow from the model, as keys and TOML values. The function
+/// `limit` may change the limits of lossless or of lossy queues. The first argument of `limit` is
+/// whether the queues are lossless.
 #[must_use]
 pub fn policy_parameters(
     model: &Model,
@@ -248,8 +251,8 @@ fn bytes(bytes: u64) -> String {
     format!("\"{bytes} B\"")
 }
 
-/// Formats alphas by priority, for policies with one list. The first port with a limit for a
-/// priority gives the alpha.
+/// Formats alphas by priority, for policies with one list of alphas. The first port with a limit
+/// for a priority gives the alpha.
 fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
     let of = |priority: u8| {
         let lossless = model.lossless.contains(&priority);
@@ -261,7 +264,8 @@ fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
             }
         });
         match found.next().map(|found| limit(lossless, found)) {
-            // A single level gives a lone group as much memory as the alphas of port and group.
+            // With `a_p a_q / (1 + a_q)`, a single level gives a lone group as much memory as the
+            // alphas of port and group.
             Some(Limit::Alpha(alpha)) if lossless => {
                 number(model.port_alpha.map_or(alpha, |of_port| of_port * alpha / (1.0 + alpha)))
             }

@@ -26,9 +26,9 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Strict,
-    /// The scheduler serves the queue by packets, with this weight.
+    /// The scheduler serves the queue by packets, with the given weight.
     Packets(u32),
-    /// The scheduler serves the queue by bytes, with this weight.
+    /// The scheduler serves the queue by bytes, with the given weight.
     Bytes(u32),
 }
 
@@ -132,7 +132,7 @@ fn of_port(scheduler: &Scheduler, rate: u64, port: &PortModel) -> String {
     format!("{:.6} Gb/s, {percent:.3} % of the port", rate as f64 * 8e-9)
 }
 
-/// Adds notes about weights and rates of queues that are not simulated.
+/// Adds notes about weights and rates of queues that the simulator does not have.
 fn note_values(config: &Config, model: &Model, notes: &mut Vec<String>) {
     let mut used: BTreeMap<&str, (BTreeSet<u8>, Vec<&PortModel>)> = BTreeMap::new();
     for port in &model.ports {
@@ -200,8 +200,8 @@ fn note_port_rates(config: &Config, model: &Model, notes: &mut Vec<String>) {
     }
 }
 
-/// Formats the groups of the scheduler. The strict queues come first, by decreasing number, then
-/// the other queues by weight.
+/// Formats the groups of the scheduler. The strict queues come first, by decreasing number of the
+/// queue. The other queues follow by weight.
 fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
     let numbered = || services.iter().enumerate();
     let strict = numbered().filter(|(_, service)| **service == Service::Strict);
@@ -223,7 +223,8 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         notes.push("WRR and DWRR are mixed: all weighted queues are served by bytes (DWRR).".to_owned());
     }
     if packets == weighted.len() {
-        // Weights without a common divisor, so that a round is as short as possible.
+        // The weights have no common divisor, so that a round of the scheduler is as short as
+        // possible.
         let common = weighted.iter().fold(0, |divisor, (_, weight)| gcd(divisor, *weight));
         let weights: Vec<_> = weighted.iter().map(|(_, weight)| weight / common.max(1)).collect();
         groups.push(format!(
@@ -232,7 +233,7 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         return groups.join(", ");
     }
     let frame = RDMA_FRAME.max(TCP_FRAME);
-    // The smallest quantum is one frame, so that a round is as short as possible.
+    // The smallest quantum is one frame, so that a round of the scheduler is as short as possible.
     let quanta: Vec<_> = weighted
         .iter()
         .map(|(_, weight)| format!("\"{} B\"", (frame * u64::from(*weight)).div_ceil(least)))

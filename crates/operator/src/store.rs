@@ -1,7 +1,7 @@
 //! The databases of a running switch: Redis, with SONiC's database numbers and keys.
 //!
-//! The program does not trust a server. Limits ([`Limits`]) apply to every answer before the answer
-//! is in memory, and every wait ends, also after a signal. The library packs commands and parses
+//! The program does not trust a server. It applies limits ([`Limits`]) to every answer before it
+//! stores the answer. Every wait ends, also after a signal. The library packs commands and parses
 //! answers.
 
 mod address;
@@ -33,7 +33,7 @@ const STEP: u32 = 1_000;
 pub(crate) const VALUE_MAX: usize = 1 << 20;
 /// Size of the longest key in the database (bytes).
 pub(crate) const KEY_MAX: usize = 4_096;
-/// Length of a server's error text that is shown (characters).
+/// Largest length of a server's error text in a message (characters).
 const SHOWN_MAX: usize = 300;
 
 /// Number of attempts to ask a question if connections break.
@@ -101,10 +101,11 @@ impl StoreError {
 /// Fields of a hash in a database.
 pub type Fields = BTreeMap<String, String>;
 
-/// A server with SONiC's databases. Connections are opened when needed, and again after a fault.
+/// A server with SONiC's databases. The store opens connections when needed, and again after a
+/// fault.
 pub struct Store {
     address: Address,
-    /// Opener of connections; `Err` with the mistake in the address.
+    /// Opener of connections; `Err` with the mistake in the server's address.
     network: Result<Box<dyn Network>, String>,
     limits: Limits,
     open: BTreeMap<Database, Box<dyn StoreConnection>>,
@@ -121,7 +122,7 @@ impl std::fmt::Debug for Store {
 
 impl Store {
     /// Creates a store for a server at `host:port`, at the path of a socket, or at a Redis URL. The
-    /// connection is opened later.
+    /// store opens the connection later.
     #[must_use]
     pub fn new(address: &str) -> Self {
         let address = Address::new(address);
@@ -155,8 +156,8 @@ impl Store {
         self.interrupted = flag;
     }
 
-    /// Sets the time within which all later questions must be answered, until the next call. With
-    /// `None`, each question has a separate time limit.
+    /// Sets the time within which the server must answer all later questions, until the next call.
+    /// With `None`, each question has a separate time limit.
     pub fn answer_within(&mut self, time: Option<Duration>) {
         self.deadline = time.zip(self.network.as_ref().ok()).map(|(time, network)| network.now() + time);
     }
@@ -173,7 +174,7 @@ impl Store {
         self.address.shown()
     }
 
-    /// Part of file names that is unique to the server.
+    /// Part of file names that is unique to the Redis server.
     #[must_use]
     pub fn file_name(&self) -> String {
         self.address.file_name()
@@ -277,7 +278,7 @@ impl Store {
         }
     }
 
-    /// Converts the server's answer to the type that the caller needs.
+    /// Converts the server's answer to the Rust type that the caller needs.
     fn read<T: FromRedisValue>(&self, database: Database, value: Value) -> Result<T, StoreError> {
         redis::from_redis_value(value)
             .map_err(|error| self.error(database, format!("an unexpected answer: {error}")))

@@ -1,4 +1,4 @@
-//! Traffic for a configuration: a few kinds that operators know, each as transports and
+//! Traffic for a configuration: a few kinds that operators know. Each kind has transports and
 //! workloads of a scenario.
 
 use crate::{Model, Network, OperatorError};
@@ -10,9 +10,10 @@ pub(crate) const RDMA_FRAME: u64 = 4_096 + RDMA_HEADERS;
 const RDMA_HEADERS: u64 = 62;
 /// Size of a TCP frame (bytes).
 pub(crate) const TCP_FRAME: u64 = 1_500;
-/// Target number of packet-hops of a run, which take one or two seconds on one core.
+/// Target number of packet-hops of a run. So many packet-hops take one or two seconds on one core.
 const HOPS: f64 = 2.5e6;
-/// Duration of the shortest run (s): a few times the longest completion times of short flows.
+/// Duration of the shortest run (s), which is a few times the longest completion times of short
+/// flows.
 const SHORTEST_SECONDS: f64 = 1e-3;
 /// Duration of the longest simulation run (s).
 const LONGEST_SECONDS: f64 = 0.5;
@@ -20,14 +21,15 @@ const LONGEST_SECONDS: f64 = 0.5;
 /// Kinds of traffic that operators can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A number of servers (`fan_in`) answers a client at once. The traffic is lossless if the
-    /// switch has lossless priorities.
+    /// A number of servers (`fan_in`) answers a client at the same time. The traffic is lossless if
+    /// the switch has lossless priorities.
     Incast,
     /// Lossy TCP flows have the sizes of web search.
     WebSearch,
-    /// The mix of Reverie has lossless RDMA incast beside lossy TCP web search.
+    /// Reverie's mix has lossless RDMA incast and lossy TCP web search.
     RdmaTcp,
-    /// Storage has reads and writes: RDMA messages of all sizes, and reads striped over servers.
+    /// Storage has reads and writes: RDMA messages of all sizes, and reads that are striped over
+    /// servers.
     Storage,
 }
 
@@ -71,25 +73,27 @@ pub struct Traffic {
     pub kind: Kind,
     /// Network around the configured switch.
     pub network: Network,
-    /// Offered payload of the background traffic, as a fraction of the hosts' link rates.
+    /// Offered payload of the background traffic, as a fraction of the link rates of all hosts.
     pub load: f64,
-    /// Number of servers that answer at once; `None` for 32, or for all but one host.
+    /// Number of servers that answer one client at the same time; `None` for 32, or for all but one
+    /// host.
     pub fan_in: Option<usize>,
-    /// Size of all answers together (bytes); `None` for a quarter of the shared memory.
+    /// Size of all answers to one client together (bytes); `None` for a quarter of the shared
+    /// memory.
     pub request: Option<u64>,
-    /// Time in which flows start (s); `None` for the time of about 2.5 million packet-hops.
+    /// Time during which flows start (s); `None` for the time of about 2.5 million packet-hops.
     pub duration_seconds: Option<f64>,
 }
 
 impl Traffic {
-    /// Creates the traffic of a kind with its defaults.
+    /// Creates the traffic of a kind with the kind's defaults.
     #[must_use]
     pub const fn new(kind: Kind) -> Self {
         Self { kind, network: Network::Star, load: 0.4, fan_in: None, request: None, duration_seconds: None }
     }
 }
 
-/// Numbers of the traffic that fit the model of the switch.
+/// Settings of the traffic that fit the model of the switch.
 pub(crate) struct Planned {
     /// Priority of lossless traffic; `None` if the traffic is lossy only.
     pub(crate) lossless: Option<u8>,
@@ -138,8 +142,8 @@ impl Planned {
         };
         let per_host = bytes_per_second / hosts as f64;
         let queries_per_second = (answers * per_host / request as f64).max(1e-3);
-        // In a star, a packet crosses two links, and so does an acknowledgement. TCP acknowledges
-        // every second packet.
+        // In a star, a packet crosses two links, and its acknowledgement crosses two links, too.
+        // TCP acknowledges every second packet.
         let ways = traffic.network.ways();
         let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each * ways;
         let rdma = lossless.is_some();

@@ -2,8 +2,8 @@
 //! alpha of every profile follows the number of its congested queues and their drain rates. Alpha
 //! is a power of two within bounds.
 //!
-//! [`Tuner`] decides, without a clock or a database. [`Daemon`] reads counters and writes
-//! `dynamic_th`.
+//! [`Tuner`] decides about alphas, without a clock or a database. [`Daemon`] reads counters and
+//! writes `dynamic_th`.
 
 mod counters;
 mod daemon;
@@ -21,10 +21,10 @@ use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Exponents of alpha that chips accept. Smaller and larger exponents mean "nothing" or
-/// "everything" on some chips.
+/// Smallest and largest exponent of alpha that all chips accept. Exponents beyond these bounds mean
+/// "nothing" or "everything" on some chips.
 const EXPONENTS: (i8, i8) = (-7, 7);
-/// Fraction of its threshold above which a queue is congested (from ABM).
+/// Fraction of a queue's threshold above which the queue is congested (from ABM).
 const CONGESTED: f64 = 0.9;
 /// Smallest drain rate of a queue, as a fraction of the port's rate: an equal share
 /// of eight queues.
@@ -33,15 +33,17 @@ const DRAIN_MIN: f64 = 0.125;
 /// Limits of the tuner that an operator sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Largest number of steps of the exponent below the configured exponent.
+    /// Largest number of steps by which the tuner lowers the exponent below the configured
+    /// exponent.
     pub down: u8,
-    /// Largest number of steps of the exponent above the configured exponent.
+    /// Largest number of steps by which the tuner raises the exponent above the configured
+    /// exponent.
     pub up: u8,
     /// Least number of intervals between two changes of a profile.
     pub hold: u32,
-    /// Number of consecutive faults after which all profiles are reverted.
+    /// Number of consecutive faults after which the daemon reverts all profiles.
     pub faults_max: u32,
-    /// Whether lossless groups are also tuned, which moves pause points.
+    /// Whether the tuner also changes lossless groups, which moves their pause points.
     pub lossless: bool,
 }
 
@@ -62,7 +64,7 @@ pub struct Member {
     pub group: bool,
 }
 
-/// A buffer profile whose alpha is tuned.
+/// A buffer profile whose alpha the tuner changes.
 #[derive(Clone, Debug)]
 pub struct Tracked {
     /// Name of the profile that the tuner tracks.
@@ -77,7 +79,7 @@ pub struct Tracked {
     pub pool: (String, u64),
     /// Priority groups and queues that use the profile.
     pub members: Vec<Member>,
-    /// Whether another program has changed the profile, so that the tuner leaves it unchanged.
+    /// Whether another program has changed the profile, so that the tuner no longer changes it.
     pub left_alone: bool,
     since: u32,
 }
@@ -101,7 +103,7 @@ pub struct Tuner {
     settings: Settings,
     /// Tracked profiles in the order of their names.
     pub tracked: Vec<Tracked>,
-    /// Speeds of ports by name (bit/s).
+    /// Speeds of the ports by name of the port (bit/s).
     speeds: BTreeMap<String, f64>,
     before: Option<Sample>,
 }
@@ -155,8 +157,8 @@ impl Tuner {
         &self.settings
     }
 
-    /// Returns the changes of alphas that are due after a sample of counters. The first sample is
-    /// only stored.
+    /// Returns the changes of alphas that are due after a sample of counters. The tuner only stores
+    /// the first sample.
     ///
     /// # Errors
     /// If the sample has impossible numbers; the tuner then ignores it.
@@ -182,7 +184,7 @@ impl Tuner {
         Ok(due)
     }
 
-    /// Records that a change of a profile was made.
+    /// Records that the daemon made a change of a profile.
     pub fn applied(&mut self, decision: &Decision) {
         if let Some(tracked) = self.tracked.iter_mut().find(|tracked| tracked.profile == decision.profile) {
             tracked.applied = decision.to;
@@ -237,7 +239,7 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
 /// Use of a buffer profile in one interval, from the counters.
 struct ProfileUse {
     congested: usize,
-    /// Mean drain rate of the congested queues, as a fraction of the line rate.
+    /// Mean drain rate of the profile's congested queues, as a fraction of the line rate.
     drain: f64,
     threshold: f64,
 }
@@ -278,7 +280,7 @@ impl ProfileUse {
     /// rounded down to a power of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
-        // This summand prevents that a rounding error turns an exact power of two into the next
+        // The summand prevents that a rounding error turns an exact power of two into the next
         // smaller power.
         let steps = (factor.log2() + 1e-9).floor() as i8;
         largest.saturating_add(steps).clamp(least, largest)

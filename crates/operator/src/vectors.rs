@@ -1,4 +1,4 @@
-//! Test vectors for qualification: the packets at which ports pause, lose packets and resume. These
+//! Test vectors for qualification: the packets at which ports pause, lose packets and resume. The
 //! numbers of packets follow from the rules of the chip and from a packet-level simulation.
 
 mod expect;
@@ -19,15 +19,15 @@ use bufferlab_sonic::resolve::Resolved;
 use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
 use serde::Serialize;
 
-/// Numbers of groups for which pause points are computed when all these groups fill at the same
-/// time.
+/// Numbers of priority groups for which the vectors have a pause point when all groups fill at the
+/// same time.
 const TOGETHER: [usize; 3] = [2, 4, 8];
 /// Largest difference between rules and simulation that rounding explains (packets).
 const APART: u64 = 1;
 /// Largest number of groups in a sequence of groups that fill one after the other.
 const SEQUENCE_MAX: usize = 64;
 
-/// A number of packets, from the rules of the chip and from the simulation.
+/// A number of packets: one value from the rules of the chip, and one value from the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
     /// Number of packets that follows from the rules of the chip.
@@ -37,7 +37,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// Difference of the rule's and the simulation's numbers; infinite without a simulated number.
+    /// Difference between the rule's number and the simulated number; infinite without a simulated
+    /// number.
     #[must_use]
     pub fn apart(&self) -> u64 {
         self.simulated.map_or(u64::MAX, |simulated| simulated.abs_diff(self.formula))
@@ -49,8 +50,8 @@ impl Point {
 pub struct Together {
     /// Number of groups that fill together.
     pub groups: usize,
-    /// Number of packets at which each group pauses. The simulated number is that of the last
-    /// group.
+    /// Number of packets at which each group pauses. The simulated number is the number of the last
+    /// group that pauses.
     pub pause: Point,
 }
 
@@ -63,9 +64,9 @@ pub struct GroupVector {
     pub speed_mbps: Option<u64>,
     /// Length of the ports' cables (metres).
     pub cable_metres: Option<f64>,
-    /// Names of the sending port and of the blocked port.
+    /// Names of the sending port and of the blocked port in the test.
     pub ports: [String; 2],
-    /// Priority groups of the port, each with a DSCP that maps to the group.
+    /// Priority groups of the sending port, each with a DSCP that maps to the group.
     pub groups: Vec<(u8, u8)>,
     /// Guaranteed minimum of each priority group (packets).
     pub minimum: u64,
@@ -79,8 +80,8 @@ pub struct GroupVector {
     pub sequence: Vec<Point>,
     /// Pause points of groups that fill together, for several numbers of groups.
     pub together: Vec<Together>,
-    /// Groups that the headroom pool of a slice can serve. Each group has `full` packets, and the
-    /// last group has `partial` packets.
+    /// Number of groups that the headroom pool of a slice can serve. Each group stores `full`
+    /// packets, and the last group stores `partial` packets.
     pub pool: Option<PoolVector>,
 }
 
@@ -125,7 +126,7 @@ pub struct Vectors {
     pub groups: Vec<GroupVector>,
     /// Test vectors of the lossy queues, by profile.
     pub queues: Vec<QueueVector>,
-    /// Parts of the configuration that could not be predicted.
+    /// Parts of the configuration for which no prediction exists.
     pub not_predicted: Vec<String>,
     /// Limits of the numbers in the vectors, in sentences.
     pub caveats: Vec<String>,
@@ -168,7 +169,7 @@ impl Vectors {
         Ok(found)
     }
 
-    /// Points at which rules and simulation differ by more than rounding, in sentences.
+    /// Lists the points at which rules and simulation differ by more than rounding, in sentences.
     #[must_use]
     pub fn disagreements(&self) -> Vec<String> {
         let of_group = |group: &GroupVector| {
@@ -178,7 +179,8 @@ impl Vectors {
             let in_turn = in_turn.map(|(at, point)| (format!("pause of group {}", at + 1), *point));
             let together = group.together.iter();
             let together = together.map(|one| (format!("pause of each of {}", one.groups), one.pause));
-            // If the configured groups cannot fill a pool, the sum of the pool is not simulated.
+            // If the configured groups cannot fill a headroom pool, the sum of the pool is not
+            // simulated.
             let pool = group.pool.map(|pool| ("headroom pool".to_owned(), pool.sum));
             let pool = pool.filter(|(_, sum)| sum.simulated.is_some());
             let all = lone.into_iter().chain(in_turn).chain(together).chain(pool);
@@ -208,8 +210,8 @@ impl Vectors {
     }
 }
 
-/// Returns a DSCP whose traffic class maps to `index` in the map of kind `kind`. Without such maps,
-/// the result is `index`.
+/// Returns a DSCP whose traffic class maps to `index` in the QoS map of kind `kind`. Without QoS
+/// maps, the result is `index`.
 fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
     let port = PortName::new(port);
     let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(
@@ -276,8 +278,8 @@ impl Maker<'_> {
         }))
     }
 
-    /// Returns ports and groups with the profile in the slice of `from`, without the blocked port.
-    /// All groups of a port are listed before the groups of the next port.
+    /// Returns ports and groups with the profile in the slice of the port `from`, without the
+    /// blocked port. All groups of a port come before the groups of the next port.
     fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
         let spread = bufferlab_core::PortSpread::new(self.model.ports.len(), self.model.slices as usize);
         let slice = |port: u16| spread.slice_of(usize::from(port));
@@ -309,8 +311,8 @@ impl Maker<'_> {
         Ok(points)
     }
 
-    /// Computes the pause point of groups that fill together, one packet each in turn, and share
-    /// the pool equally. Each of k groups pauses at its minimum plus α S / (1 + k α).
+    /// Computes the pause point of groups that fill together and share the pool equally. The groups
+    /// get one packet each in turn. Each of k groups pauses at its minimum plus α S / (1 + k α).
     fn together(
         &mut self,
         point: &GroupPoint,

@@ -1,5 +1,5 @@
-//! Predicts the effect of another alpha or policy: variants of a configuration, a table, and a
-//! recommendation.
+//! Predicts the effect of another alpha or policy. The analysis has variants of a configuration, a
+//! table, and a recommendation.
 
 mod keep;
 mod recommend;
@@ -19,14 +19,15 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Label of the variant with the current configuration.
+/// Label of the variant that has the current configuration.
 pub const TODAY: &str = "today";
-/// Label of the variant with the other configuration.
+/// Label of the variant that has the other configuration.
 pub const CHANGED: &str = "changed";
-/// Exponents of alpha that SONiC's chips accept. Smaller and larger exponents mean
-/// "nothing" or "everything".
+/// Exponents of alpha that SONiC's chips accept. Exponents beyond this range mean "nothing" or
+/// "everything".
 const EXPONENTS: std::ops::RangeInclusive<i32> = -7..=7;
-/// Steps of the exponent of alpha, for lossless groups and for lossy queues.
+/// Steps of the exponent of alpha in the variants: first for lossless groups, then for lossy
+/// queues.
 const LOSSLESS_STEPS: [i32; 3] = [-1, 1, 2];
 const LOSSY_STEPS: [i32; 2] = [-1, 1];
 
@@ -34,9 +35,9 @@ const LOSSY_STEPS: [i32; 2] = [-1, 1];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// The variant needs no change: it is the current configuration.
+    /// The variant is the current configuration, so the switch needs no change.
     Today,
-    /// The variant needs another `dynamic_th` of the switch's profiles.
+    /// The variant needs different values of `dynamic_th` in the switch's profiles.
     Setting,
     /// The variant needs changes in the configuration of the switch.
     Configuration,
@@ -69,7 +70,7 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// Plans the comparison for a configuration under some traffic, optionally with another
+    /// Plans the comparison for a configuration under the given traffic, optionally with another
     /// configuration of the same switch.
     ///
     /// # Errors
@@ -121,7 +122,8 @@ fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
         )
     })?;
     let mut notes: Vec<String> = Vec::new();
-    // Notes of the model answer for the headroom of the switch's own packets, as in other commands.
+    // The model's notes answer whether the headroom is enough, for the sizes of the switch's own
+    // packets. So the warning about `switch.policy.headroom` is omitted.
     for problem in loaded.warnings.iter().filter(|problem| problem.key() != "switch.policy.headroom") {
         let note = format!("{}: {}.", problem.key(), problem.message());
         if !notes.contains(&note) {
@@ -173,8 +175,8 @@ fn choice(
     Ok(Choice { label: label.to_owned(), meaning: meaning.to_owned(), reach, variant })
 }
 
-/// Returns variants of the configuration with other exponents of one class, if chips
-/// accept the exponents.
+/// Returns variants of the configuration with other exponents of alpha for lossless or for lossy
+/// queues, if chips accept the exponents.
 fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, OperatorError> {
     let class = if lossless { "lossless" } else { "lossy" };
     let mut exponents: Vec<i32> = model
@@ -232,13 +234,14 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     Ok(choices)
 }
 
-/// A column of the table for each metric that matches a pattern.
+/// Columns of the comparison's table: one column for each metric that matches a pattern.
 struct Column {
-    /// Pattern of the metrics' ids; `{}` is a class.
+    /// Pattern of the metrics' ids, in which `{}` matches a traffic class.
     pattern: &'static str,
-    /// Heading of the column; `{}` is the class of the pattern.
+    /// Heading of the table's column; `{}` is the traffic class from the pattern.
     heading: &'static str,
-    /// Pattern of another metric. A class that has this other metric does not have the column.
+    /// Pattern of another metric. If a traffic class has the other metric, the table lacks the
+    /// column for this class.
     unless: Option<&'static str>,
 }
 
@@ -289,7 +292,7 @@ pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendat
     text
 }
 
-/// Formats a line for each choice, with columns as wide as their cells.
+/// Formats a line of the table for each variant; the columns are as wide as their cells.
 fn table(comparison: &Comparison) -> String {
     let columns = columns(comparison);
     let headings = columns.iter().map(|(_, heading)| heading.clone());

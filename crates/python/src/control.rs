@@ -1,8 +1,8 @@
 //! Custom congestion controls in Python: a registered class, with one instance per flow.
 //!
-//! A method that the class does not define is never called. The first failure is recorded
-//! with its flow, time and traceback. No control of the transport is called after a failure.
-//! The driver of the flows then ends the run ([`Controller::take_failure`]).
+//! The module never calls a method that the class does not define. It records the first failure
+//! with its flow, time and traceback. After a failure, no control of the transport is called. The
+//! driver of the flows then ends the run ([`Controller::take_failure`]).
 
 mod view;
 
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use view::{Ack, Hop, Window as PlainWindow};
 
-/// Names of the registered congestion controls whose class is in Python.
+/// Names of the registered congestion controls that are Python classes.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Names of the optional methods of a congestion control in Python.
@@ -42,8 +42,8 @@ pub(crate) struct Wishes {
     starts_at_line_rate: bool,
 }
 
-/// Registers the congestion control `class_` under `name`; replaces an earlier class of this name.
-/// `hooks` are the optional methods that the class defines.
+/// Registers the congestion control `class_` under `name`, and replaces an earlier class of this
+/// name. `hooks` are the optional methods that the class defines.
 #[pyfunction]
 pub(crate) fn register_congestion_control(
     class_: Bound<'_, PyType>,
@@ -75,8 +75,8 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// Creates the starter of a transport, which makes an instance per flow. One instance of the class
-/// is made immediately, so that invalid parameters fail when the scenario is read.
+/// Creates the starter of a transport, which makes an instance of the class per flow. The function
+/// makes one instance immediately, so that invalid parameters fail when the scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,
@@ -108,13 +108,13 @@ fn first_window(config: &TcpConfig) -> Window {
     Window { size, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO }
 }
 
-/// Creates the argument `path` of a control: an instance of `bufferlab.congestion.Path`.
+/// Creates the argument `path` of a congestion control: an instance of `bufferlab.congestion.Path`.
 fn path<'py>(py: Python<'py>, config: &TcpConfig) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("bufferlab.congestion")?.getattr("Path")?;
     class.call1((config.line_rate.0, config.base_rtt.0, config.segment_wire_bytes, config.initial_window))
 }
 
-/// Makes instances of a Python class that control the flows of a transport.
+/// Creator of instances of a Python class, each of which controls a flow of a transport.
 struct Maker {
     class: Arc<Py<PyType>>,
     path: Py<PyAny>,
@@ -133,8 +133,8 @@ impl Maker {
         PythonControl::new(&object, self.hooks, shown, &self.silenced)
     }
 
-    /// Creates the control of a new flow.
-    /// If the class cannot be instantiated, the control has failed.
+    /// Creates the control of a new flow. If the class cannot be instantiated, the control counts
+    /// as failed.
     fn start(&self, _: &TcpConfig, window: &mut Window) -> PythonControl {
         Python::attach(|py| match self.make(py, window) {
             Ok(control) => control,
@@ -158,7 +158,7 @@ struct PythonControl {
     failure: Option<ControlFailure>,
 }
 
-/// An instance of a Python class with its bound methods, which are looked up once.
+/// An instance of a Python class with its bound methods. Methods are looked up once.
 struct Instance {
     object: Py<PyAny>,
     on_ack: Py<PyAny>,
@@ -203,8 +203,8 @@ impl PythonControl {
         }
     }
 
-    /// Calls a Python method with the congestion window, and applies the method's changes of the
-    /// window.
+    /// Calls a Python method with the congestion window, and applies the changes that the method
+    /// made to the window.
     #[inline]
     fn call(
         &mut self,
@@ -227,7 +227,7 @@ impl PythonControl {
         }
     }
 
-    /// Calls an optional method with the window, if the class defines the method.
+    /// Calls an optional Python method with the congestion window, if the class defines the method.
     #[inline]
     fn call_hook(
         &mut self,
@@ -294,7 +294,7 @@ impl Controller for PythonControl {
     }
 }
 
-/// A copy of a control has a separate Python instance, made by `copy.deepcopy`.
+/// A copy of a congestion control has a separate Python instance, made by `copy.deepcopy`.
 impl PythonControl {
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let (Some(instance), Some(shown)) = (&self.instance, &self.shown) else {

@@ -10,17 +10,17 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTracebackMethods};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A parameter from Python: name, default, kind, minimum, maximum, choices, meaning.
+/// A parameter from Python, as a tuple: name, default, kind, minimum, maximum, choices, meaning.
 pub(crate) type PlainParameter<'py> =
     (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
 
-/// Leaks a text, because registry entries exist until the process ends.
+/// Leaks a text, because entries of registries exist until the process ends.
 pub(crate) fn keep(text: &str) -> &'static str {
     text.to_owned().leak()
 }
 
-/// Names of the entries of one registry that are Python classes. Runs that use one of these classes
-/// keep the interpreter lock.
+/// Names of the entries of one registry that are Python classes. A run that uses one of these
+/// classes keeps the interpreter lock.
 pub(crate) struct InPython(RwLock<Vec<&'static str>>);
 
 impl InPython {
@@ -48,8 +48,8 @@ pub(crate) fn declared(parameters: Vec<PlainParameter<'_>>) -> PyResult<&'static
     Ok(params.leak())
 }
 
-/// Converts parameters to keyword arguments of Python.
-/// Sizes are in bytes, times in picoseconds, rates in bits per second.
+/// Converts parameters to keyword arguments of Python. Sizes are in bytes, times in picoseconds,
+/// and rates in bits per second.
 pub(crate) fn keywords<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, value) in params.iter() {
@@ -118,7 +118,7 @@ impl From<PyErr> for Trouble {
 }
 
 impl Trouble {
-    /// Returns the failure in one sentence, and the exception that caused the failure.
+    /// Returns the failure in one sentence, and the Python exception that caused the failure.
     pub(crate) fn in_short(self, py: Python<'_>) -> (String, Option<Cause>) {
         match self {
             Self::Nonsense(what) => (what, None),
@@ -133,7 +133,7 @@ impl Trouble {
 /// An error that is the cause of another error.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
-/// Formats the error for an invalid returned value, such as "answered 3 (int); expected ...".
+/// Formats the error for an invalid value from Python, such as "answered 3 (int); expected ...".
 #[cold]
 pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
@@ -160,8 +160,8 @@ impl Raised {
         cause.and_then(|cause| cause.downcast_ref())
     }
 
-    /// Summary of the exception on one line, such as "raised ZeroDivisionError:
-    /// division by zero (own.py, line 12)".
+    /// Summary of the Python exception on one line, such as "raised ZeroDivisionError: division by
+    /// zero (own.py, line 12)".
     pub(crate) fn in_short(&self) -> &str {
         &self.in_short
     }

@@ -1,5 +1,5 @@
-//! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`. The exception
-//! classes are defined in Python, so users can document, subclass and pickle these classes.
+//! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`. Python defines the
+//! exception classes, so users can document, subclass and pickle these classes.
 
 use crate::custom::Raised;
 use crate::words;
@@ -23,7 +23,8 @@ pub(crate) fn argument(py: Python<'_>, argument: &str, message: &str, help: &str
     raised(py, "ArgumentError", |class| class.call1(fields))
 }
 
-/// Creates an `UnknownNameError`: no `kind` has this name. The help suggests a name from `known`.
+/// Creates an `UnknownNameError`: no `kind` (such as a policy) has this name. The help suggests a
+/// name from `known`.
 pub(crate) fn unknown<'a>(
     py: Python<'_>,
     argument: &str,
@@ -60,7 +61,7 @@ pub(crate) fn whole_number(argument: &str, value: &Bound<'_, PyAny>, most: u64) 
     })
 }
 
-/// Creates the error of `pickle` and `copy` for a class that shows a moment of a run.
+/// Creates the error of `pickle` and `copy` for a class that shows the state of a run at one moment.
 pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
     let message = format!("{class} cannot be pickled or copied: it shows a moment of a run");
     argument(py, "", &message, "keep the numbers that you need")
@@ -69,8 +70,8 @@ pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
 /// Fields of Python's `Problem`: message, key, file, line, help, unknown kind.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
 
-/// Converts a problem of a scenario to plain values. A problem in a change has a key but no file.
-/// For a dictionary or a text, the file is `<name>`.
+/// Converts a problem of a scenario to plain values. A problem in a changed key has a key but no
+/// file. For a dictionary or a text, the file is `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
     let file = problem.file().filter(|file| ![COMMAND_LINE, A_VARIANT].contains(file));
     let line = problem.line().filter(|_| file.is_some());
@@ -135,7 +136,7 @@ fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) 
     caused(py, self::raised(py, "MarkingError", |class| class.call1(fields)), raised)
 }
 
-/// Traceback of an exception as Python prints it; empty without an exception of Python.
+/// Returns the traceback of an exception as Python prints it; empty if Python raised no exception.
 fn traceback(raised: Option<&Raised>) -> &str {
     raised.map_or("", |raised| &raised.traceback)
 }
@@ -159,7 +160,7 @@ fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) ->
     caused(py, self::raised(py, "PolicyError", |class| class.call1(fields)), raised)
 }
 
-/// Creates a `PolicyError` for a policy in a trial; `queue` is a port and a priority.
+/// Creates a `PolicyError` for a policy in a trial. The value `queue` is a port and a priority.
 pub(crate) fn policy_alone(
     py: Python<'_>,
     name: &str,
@@ -171,7 +172,7 @@ pub(crate) fn policy_alone(
     policy(py, failed.to_string(), "mend the policy", &failed)
 }
 
-/// Converts an error of a result folder to a `ResultsError`.
+/// Converts an error about a result folder to a `ResultsError`.
 pub(crate) fn results(py: Python<'_>, error: &ResultsError) -> PyErr {
     with_help(py, "ResultsError", &error.to_string(), error.hint())
 }
@@ -181,7 +182,7 @@ pub(crate) fn report(py: Python<'_>, error: &ReportError) -> PyErr {
     with_help(py, "ResultsError", &error.to_string(), error.hint())
 }
 
-/// Converts the error of a plan to a `ScenarioError` or a `ResultsError`.
+/// Converts the error of a comparison's or sweep's plan to a `ScenarioError` or a `ResultsError`.
 pub(crate) fn plan(py: Python<'_>, error: &PlanError) -> PyErr {
     match error {
         PlanError::Scenario(error) => scenario(py, error),
@@ -199,7 +200,7 @@ pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) 
     raised(py, class, |class| class.call1((message, words::in_python(help))))
 }
 
-/// Creates an exception with `make`, or returns the error of the attempt.
+/// Creates an exception with `make`, or returns the error of the failed creation.
 fn raised<'py>(
     py: Python<'py>,
     class: &str,

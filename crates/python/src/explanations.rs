@@ -1,4 +1,4 @@
-//! Explains drops, marks and evictions: runs a scenario up to the requested event.
+//! Explains drops, marks, evictions and pauses: runs a scenario until the requested event.
 
 use crate::errors;
 use crate::runs::{Relay, attend};
@@ -12,7 +12,7 @@ use bufferlab_units::Time;
 use pyo3::prelude::*;
 use std::io;
 
-/// The caller's selection of events; the time is in nanoseconds.
+/// Events that the caller selects; the time is in nanoseconds.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {
@@ -68,7 +68,7 @@ fn explained(
     Ok(sink.0.iter().map(|one| ExplanationRecord::new(one, switches, &classes)).collect())
 }
 
-/// Kinds of events that can be explained, by their names in Python.
+/// Kinds of events that a caller can have explained, by their names in Python.
 const EVENTS: [&str; 5] = ["drop", "mark", "eviction", "loss", "pause"];
 
 fn request(py: Python<'_>, wanted: &Wanted, switches: &[String]) -> PyResult<ExplainRequest> {

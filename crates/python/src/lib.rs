@@ -1,7 +1,7 @@
-//! The extension module `bufferlab._bufferlab`: the laboratory for Python.
+//! The extension module `bufferlab._bufferlab`: access to the libraries for Python.
 //!
-//! The module only converts values. Public types, names and defaults are in Python
-//! (`python/bufferlab`), and other crates compute the results. Functions take and return plain
+//! The module only converts values. The Python package (`python/bufferlab`) has the public types,
+//! names and defaults, and other crates compute the results. Functions take and return plain
 //! values. Errors are raised as exceptions of `bufferlab.exceptions`. Other Python threads can run
 //! during a simulation.
 
@@ -63,8 +63,8 @@ mod _bufferlab {
     use super::{in_python_words, set_custom_code, suggestion, version};
 }
 
-/// Sets the time of the last change of custom code (Unix time, s).
-/// Runs from before this time are not reused.
+/// Sets the time of the last change of custom code (Unix time, s). Runs from before this time are
+/// not reused.
 #[pyfunction]
 fn set_custom_code(seconds: f64) {
     if let Ok(since) = Duration::try_from_secs_f64(seconds) {
@@ -72,13 +72,13 @@ fn set_custom_code(seconds: f64) {
     }
 }
 
-/// Version of the program, with the source revision if the build knew the revision.
+/// Version of the program. The version contains the source revision if it was known at the build.
 #[pyfunction]
 fn version() -> (&'static str, Option<&'static str>) {
     (env!("CARGO_PKG_VERSION"), bufferlab_lab::commit())
 }
 
-/// Returns the known name that is most similar to `written`, if a name is similar enough.
+/// Returns the known name that is most similar to `written`, if a known name is similar enough.
 #[pyfunction]
 fn suggestion(written: &str, known: Vec<String>) -> Option<String> {
     bufferlab_params::suggestion(written, known.iter().map(String::as_str))

@@ -1,7 +1,7 @@
 //! Custom marking rules in Python: a registered class, with one instance per memory of a switch.
 //!
-//! The first failure is recorded with time and traceback, and the rule marks nothing afterwards.
-//! The driver of the switch then ends the run ([`MarkingRule::take_failure`]).
+//! The module records the first failure with time and traceback, and the rule marks nothing
+//! afterwards. The driver of the switch then ends the run ([`MarkingRule::take_failure`]).
 
 use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::policy::{Buffer, lend, packet_class, switch};
@@ -16,10 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::fmt;
 
-/// Names of the registered marking rules whose class is in Python.
+/// Names of the registered marking rules that are Python classes.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Registers the marking rule `class_` under `name`; replaces an earlier class of this name.
+/// Registers the marking rule `class_` under `name`, and replaces an earlier class of this name.
 #[pyfunction]
 pub(crate) fn register_marking_rule(
     class_: Bound<'_, PyType>,
@@ -74,7 +74,7 @@ struct PythonRule {
 
 struct Instance {
     object: Py<PyAny>,
-    /// Bound method `marks` of the instance, looked up once.
+    /// Bound method `marks` of the Python instance, which is looked up once.
     marks: Py<PyAny>,
     buffer: Py<Buffer>,
 }
@@ -147,14 +147,14 @@ pub(crate) struct Markable(core::Markable);
 
 packet_class! {
     impl Markable {
-        /// Whether the packet departs and has already left its queue.
-        /// False if the packet arrives and is not in its queue yet.
+        /// Whether the packet departs and has already left its queue. The value is false if the
+        /// packet arrives and is not in its queue yet.
         #[getter]
         fn departing(&self) -> bool {
             self.0.moment == Moment::Dequeue
         }
 
-        /// Time since the packet was stored (ps); 0 on arrival.
+        /// Time since the switch stored the packet (ps); 0 on arrival.
         #[getter]
         fn waited_ps(&self) -> u64 {
             self.0.waited.0

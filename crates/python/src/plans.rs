@@ -1,4 +1,4 @@
-//! Comparisons and sweeps, planned by the code of the command line.
+//! Comparisons and sweeps, which the code of the command line plans.
 
 use crate::errors;
 use crate::scenario::{Loaded, variant};
@@ -10,11 +10,11 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A scenario from Python: path, text (`None`: read the file), changed keys.
+/// A scenario from Python: path, text (`None` means that the file is read), changed keys.
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
 /// A planned run: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
-/// A planned comparison: runs, policies in order, number of reused runs,
+/// A planned comparison: runs, policies in order, and number of reused runs. Two lists follow:
 /// policies that cannot run with the reason, and exceptions of variants that cannot run.
 type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>, Vec<Py<PyBaseException>>);
 
@@ -47,9 +47,9 @@ fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
         .ok_or_else(|| errors::argument(py, "seeds", "seeds is 0, expected a whole number, 1 or more", ""))
 }
 
-/// Plans a comparison of `policies` and `variants` with `seeds` seeds in the folder `out`.
-/// Without policies and variants, plans runs of the scenario, with the variant `run_as` if given.
-/// With `go_on`, finished runs are reused, except a single run.
+/// Plans a comparison of `policies` and `variants` with `seeds` seeds in the folder `out`. Without
+/// policies and variants, plans runs of the scenario, with the variant `run_as` if given. With
+/// `go_on`, the comparison reuses finished runs, except a single run.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
@@ -80,14 +80,14 @@ pub(crate) fn plan(
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out, failed))
 }
 
-/// Whether the folder `out` has an undamaged finished run of this scenario.
-/// The run must be from this version and from the current custom classes.
+/// Whether the folder `out` has an undamaged finished run of this scenario. This version of the
+/// program and the current custom classes must have produced the run.
 #[pyfunction]
 pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
     bufferlab_lab::is_finished(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })
 }
 
-/// Splits the values of a varied key, such as `0.2,0.4` or `["1 MB", "2 MB"]`.
+/// Splits the text of a varied key's values, such as `0.2,0.4` or `["1 MB", "2 MB"]`.
 #[pyfunction]
 pub(crate) fn vary_values(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
     let values = bufferlab_lab::split_values(text);
@@ -99,7 +99,7 @@ pub(crate) fn vary_values(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
     }
 }
 
-/// A context manager that claims a folder of several runs for writing.
+/// A context manager that claims a folder of several runs, so that only one process writes to it.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Claim {
     out: PathBuf,
@@ -135,7 +135,7 @@ pub(crate) struct SweepPlan {
 
 #[pymethods]
 impl SweepPlan {
-    /// Plans the sweep; `vary` has dotted keys with their values as TOML.
+    /// Plans the sweep. `vary` has dotted keys of the scenario, with their values as TOML.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
     fn new(
@@ -168,7 +168,7 @@ impl SweepPlan {
         self.inner.jobs.iter().cloned().map(plain).collect()
     }
 
-    /// Names of the sweep's missing runs: point, policy and seed.
+    /// Names of the sweep's runs that are not finished yet: point, policy and seed.
     #[getter]
     fn places(&self) -> Vec<String> {
         self.inner.jobs.iter().map(|job| self.inner.place(job)).collect()

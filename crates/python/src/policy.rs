@@ -22,11 +22,11 @@ pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
 pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend, packet_class};
 
-/// Names of the registered policies whose class is in Python.
+/// Names of the registered policies that are Python classes.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Registers the policy `class_` under `name`; replaces an earlier class of this name.
-/// `hooks` are the optional methods that the class defines.
+/// Registers the policy `class_` under `name`, and replaces an earlier class of this name. `hooks`
+/// are the optional methods that the class defines.
 #[pyfunction]
 pub(crate) fn register_policy(
     class_: Bound<'_, PyType>,
@@ -95,8 +95,8 @@ pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Boun
     ))
 }
 
-/// Converts and checks the parameters `info` of a policy from Python:
-/// ratios, whole numbers (bytes, picoseconds), flags, words.
+/// Converts and checks the parameters `info` of a policy from Python: ratios, whole numbers (bytes,
+/// picoseconds), booleans, words.
 pub(crate) fn given(
     py: Python<'_>,
     info: &PolicyInfo,
@@ -122,8 +122,8 @@ pub(crate) fn given(
     Ok(given)
 }
 
-/// Converts a Python value to a parameter of `kind`. Returns `None`
-/// if the value is of another kind, and `Some(None)` if only scenarios can have values of `kind`.
+/// Converts a Python value to a parameter of `kind`. Returns `None` if the value is of another
+/// kind. Returns `Some(None)` if only scenarios can have values of `kind`.
 fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>> {
     let whole = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
     let ratio = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };

@@ -1,4 +1,4 @@
-//! The registry of buffer policies, as Python sees it.
+//! The registry of buffer policies, as the Python package sees it.
 
 use pyo3::prelude::*;
 
@@ -15,7 +15,7 @@ pub(crate) struct PolicyInfo {
     summary: &'static str,
     /// Paper or document that defines the policy.
     source: &'static str,
-    /// Computing work that the policy needs per decision.
+    /// Computing work that the policy needs for each decision.
     cost: &'static str,
     /// Parameters of the policy: name, default in the syntax of scenarios, valid values, meaning.
     parameters: Vec<(&'static str, String, String, &'static str)>,
@@ -28,7 +28,7 @@ impl PolicyInfo {
     }
 }
 
-/// Every built-in policy and every custom policy of this process.
+/// Lists every built-in policy, and every custom policy of this process.
 #[pyfunction]
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let of = |info: &'static bufferlab_core::PolicyInfo| PolicyInfo {

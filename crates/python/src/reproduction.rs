@@ -1,4 +1,4 @@
-//! Reproduction of the papers' figures and tables, with verdicts on the papers' statements.
+//! Reproduces figures and tables of the papers, with verdicts on the papers' statements.
 
 use crate::errors;
 use crate::runs::{Relay, attend};
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 
 /// A verdict on a statement: id of the statement, verdict, measured values, remark.
 type PlainVerdict = (String, String, String, Option<String>);
-/// A judged experiment: name, figure, title, folder, verdicts, failed runs.
+/// A judged experiment: name, figure, title, folder, verdicts on statements, failed runs.
 type PlainExperiment = (String, String, String, PathBuf, Vec<PlainVerdict>, Vec<String>);
 
-/// The experiments, and the JSON text of `bufferlab reproduce --json`.
+/// The judged experiments, and the JSON text of `bufferlab reproduce --json`.
 type PlainReproduction = (Vec<PlainExperiment>, String);
 
-/// A listed experiment: name, figure, title, ids of the judged statements.
+/// An experiment in the list: name, figure, title, ids of the judged statements.
 type PlainEntry = (String, String, String, Vec<String>);
 
 /// The experiments that the caller requests, and their options.
@@ -39,7 +39,7 @@ pub(crate) struct Wanted {
     threads: usize,
 }
 
-/// The experiments of the papers: name, figure, title, judged statements.
+/// Lists the experiments of the papers: name, figure, title, judged statements.
 #[pyfunction]
 pub(crate) fn experiments(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PlainEntry>> {
     let registry = Registry::unpack(&folder).map_err(|error| failed(py, &error))?;
@@ -54,8 +54,8 @@ pub(crate) fn unpack_scenarios(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<
     py.detach(|| bufferlab_reproduce::unpack_scenarios(&folder)).map_err(|error| failed(py, &error))
 }
 
-/// Runs experiments into the folders that the command line uses.
-/// Returns the verdicts, also as JSON.
+/// Runs experiments into the folders that the command line uses. Returns the verdicts on the
+/// papers' statements, also as JSON.
 #[pyfunction]
 #[pyo3(signature = (wanted, progress))]
 pub(crate) fn reproduce(
@@ -68,8 +68,8 @@ pub(crate) fn reproduce(
     done.map_err(|error| failed(py, &error))
 }
 
-/// Converts an error of a reproduction.
-/// Mistakes in experiments become one `ScenarioError`, other errors a `ResultsError`.
+/// Converts an error of a reproduction to a Python exception. Mistakes in experiments become one
+/// `ScenarioError`, other errors a `ResultsError`.
 fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     match error {
         ReproduceError::Experiment(error) => errors::scenario(py, error),
@@ -100,7 +100,7 @@ impl ReproductionPlan {
         py.detach(plan).map_err(|error| failed(py, &error))
     }
 
-    /// The missing runs of the plan: scenario, and the numbers to record, as JSON.
+    /// The missing runs of the plan. Each has a scenario, and the numbers to record as JSON.
     #[getter]
     fn jobs(&self) -> PyResult<Vec<(Loaded, String)>> {
         let one = |missing: &Missing| {
@@ -119,8 +119,8 @@ impl ReproductionPlan {
         self.cache.keep(key, numbers).map_err(|why| lost(py, &why))
     }
 
-    /// Judges the finished runs and writes all outputs.
-    /// `failures` has the index of every failed run with the reason.
+    /// Judges the statements from the finished runs and writes all outputs. `failures` has the
+    /// index of every failed run with the reason.
     fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<PlainReproduction> {
         let of_key = |(index, why): (usize, String)| Some((self.missing.get(index)?.key.clone(), why));
         let failures = failures.into_iter().filter_map(of_key).collect();
@@ -132,8 +132,8 @@ impl ReproductionPlan {
     }
 }
 
-/// Executes a run in `folder` and returns the numbers that `wanted` selects, as JSON.
-/// The run's tables are not needed afterwards.
+/// Executes a run in `folder` and returns the numbers that `wanted` selects, as JSON. The caller
+/// does not need the run's tables afterwards.
 #[pyfunction]
 pub(crate) fn take(
     py: Python<'_>,
@@ -150,19 +150,19 @@ pub(crate) fn take(
     serde_json::to_vec(&numbers).map_err(|why| foreign(py, &why))
 }
 
-/// Error for a worker's JSON from a different version of the program.
+/// Creates the error for JSON from a worker that has a different version of the program.
 fn foreign(py: Python<'_>, why: &serde_json::Error) -> PyErr {
     errors::with_help(py, "ResultsError", &why.to_string(), "install the same wheel on every worker")
 }
 
-/// Error for a run whose tables cannot be read, or whose numbers cannot be stored.
+/// Creates the error for a run whose tables cannot be read, or whose numbers cannot be stored.
 fn lost(py: Python<'_>, why: &FailureCause) -> PyErr {
     let help = "make room in the folder that it names, or make it writable, and repeat: only what is missing will run";
     errors::with_help(py, "ResultsError", &why.to_string(), help)
 }
 
 impl Wanted {
-    /// Returns the registry, and the plans of the requested experiments.
+    /// Returns the registry of experiments, and the plans of the requested experiments.
     fn plans(&self) -> Result<(Registry, Vec<Plan>), ReproduceError> {
         let registry = match &self.registry {
             Some(folder) => Registry::load(folder)?,

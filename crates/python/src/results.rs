@@ -1,5 +1,5 @@
-//! Result folders: numbers of a run, and reports of a folder.
-//! Python reads the Parquet tables directly.
+//! Result folders: the numbers of a run, and the reports of a folder. Python reads the Parquet
+//! tables directly.
 
 use crate::errors;
 use crate::words;
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
 
-/// Fields of Python's `Metric`: id, group, label, unit, good direction (-1, 0 or 1),
-/// and whether the metric is a headline metric.
+/// Fields of Python's `Metric`: id, group, label, unit, good direction (-1, 0 or 1), and whether
+/// the metric is a headline metric.
 type Plain = (String, String, String, &'static str, i8, bool);
 
 fn metric(metric: Metric) -> Plain {
@@ -24,7 +24,7 @@ fn metric(metric: Metric) -> Plain {
     (metric.id, metric.group, metric.label, metric.unit.symbol(), better, metric.headline)
 }
 
-/// The current id of a metric; `id` may be an id of an earlier version.
+/// Returns the current id of a metric; `id` may be an id of an earlier version.
 #[pyfunction]
 pub(crate) fn metric_id(id: &str) -> String {
     Metric::current_id(id).into_owned()
@@ -48,7 +48,7 @@ pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBy
     py.detach(|| store_run(&dir, &files).map(drop)).map_err(|error| errors::results(py, &error))
 }
 
-/// A mean with its 95 % interval: number of seeds, mean, half width.
+/// A mean with its 95 % interval: number of seeds, mean, half of the interval's width.
 type Interval = (u64, f64, Option<f64>);
 /// A cell of a comparison: policy, value of every seed, mean, change against the baseline.
 type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<PlainChange>);
@@ -91,7 +91,8 @@ pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bo
     ))
 }
 
-/// Number of samples, mean and half width of its 95 % interval; `None` without samples.
+/// Returns the number of samples, the mean and half of the width of its 95 % interval; `None`
+/// without samples.
 #[pyfunction]
 pub(crate) fn estimate(samples: Vec<f64>) -> Option<(u64, f64, Option<f64>)> {
     Estimate::from_values(&samples).map(|estimate| (estimate.seeds, estimate.mean, estimate.half_width))

@@ -1,5 +1,5 @@
-//! Executes runs. The calling thread waits, reports progress to Python and checks for Ctrl-C,
-//! while other threads do the work.
+//! Executes simulation runs. The calling thread waits, reports progress to Python and checks for
+//! Ctrl-C, while other threads execute the runs.
 
 use crate::errors;
 use crate::scenario::Loaded;
@@ -27,13 +27,13 @@ pub(crate) struct Relay {
     in_python: Vec<bool>,
     /// Flag that stops all runs that the call executes.
     stopped: Arc<AtomicBool>,
-    /// Stop flag of the run whose Python policy started these runs; `None` if no policy started
-    /// them.
+    /// Stop flag of the outer run, whose Python policy started the runs of this relay; `None` if no
+    /// policy started them.
     outer: Option<Arc<AtomicBool>>,
 }
 
 thread_local! {
-    /// Stop flag of the runs for which this thread works.
+    /// Stop flag of the runs for which the current thread works.
     static CURRENT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
@@ -85,8 +85,8 @@ impl Relay {
         self.runs.lock().expect("nobody panics while holding it")[index] = (fraction, packet_hops);
     }
 
-    /// Progress of all runs: sum of the finished fractions, complete runs,
-    /// packet-hops, number of runs.
+    /// Progress of all runs: sum of the finished fractions, number of complete runs, packet-hops,
+    /// number of runs.
     fn sum(&self) -> (f64, usize, u64, usize) {
         let runs = self.runs.lock().expect("nobody panics while holding it");
         let complete = runs.iter().filter(|run| run.0 >= 1.0).count();
@@ -97,7 +97,7 @@ impl Relay {
 impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
-        // The phase after the arrivals has an unknown length. This phase is usually short, so it
+        // The phase after the arrivals has an unknown length and is usually short. So this phase
         // counts as the last percent of the run.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }
@@ -106,9 +106,9 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run with verdicts, marks or windows from Python keeps the interpreter lock throughout.
-    /// Taking the lock for every decision would cost more than the decision.
-    /// Other Python threads run while the custom code runs, as with all Python code.
+    /// A run with verdicts, marks or windows from Python keeps the interpreter lock until its end.
+    /// Taking the lock for every decision would cost more than the decision. Other Python threads
+    /// run while the custom code runs, as with all Python code.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         self.within(|| {
             if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
@@ -123,12 +123,12 @@ impl Watcher for Relay {
 /// A job from Python: scenario, folder, caveats (id, message, advice).
 pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, String, String)>);
 
-/// Executes all jobs, `threads` in parallel (0: the number of cores).
-/// Returns the exception of each job, or `None`.
+/// Executes all jobs, `threads` of them in parallel (0 means the number of cores). Returns the
+/// exception of each job, or `None`.
 ///
-/// This thread calls `progress` about ten times a second. The arguments are the sum of the
-/// finished fractions, the number of complete runs, the packet-hops and the number of runs.
-/// Ctrl-C or an exception of `progress` stops the runs and is raised by this call.
+/// The calling thread calls `progress` about ten times a second. The arguments are the sum of the
+/// finished fractions, the number of complete runs, the packet-hops and the number of runs. Ctrl-C
+/// or an exception of `progress` stops the runs, and `execute` raises the exception.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, verify, progress))]
 pub(crate) fn execute<'py>(
@@ -148,9 +148,9 @@ pub(crate) fn execute<'py>(
     Ok(outcomes.into_iter().map(befell).collect())
 }
 
-/// Executes `work` on another thread. Meanwhile, this thread reports the
-/// state of `relay` to `progress` and checks for Ctrl-C ten times a second.
-/// Ctrl-C or an exception of `progress` stops the relay, and is raised after the work has ended.
+/// Executes `work` on another thread. Meanwhile, the calling thread reports the state of `relay` to
+/// `progress` and checks for Ctrl-C ten times a second. Ctrl-C or an exception of `progress` stops
+/// the relay, and is raised after the work has ended.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     relay: &Relay,
@@ -161,7 +161,8 @@ pub(crate) fn attend<T: Send>(
         thread::scope(|scope| {
             let (alive, ended) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
-                // `alive` is dropped when the work ends or panics, which ends the waiting.
+                // The value `alive` is dropped when the work ends or panics. The drop ends the
+                // waiting.
                 let _alive = alive;
                 relay.within(work)
             });

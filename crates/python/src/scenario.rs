@@ -53,7 +53,7 @@ impl Loaded {
         each_once(self.inner.scenario.switches.iter().map(|switch| switch.policy.as_str()))
     }
 
-    /// Names of the congestion controls of all transports, without repetitions.
+    /// Names of the congestion controls that the transports have, without repetitions.
     #[getter]
     fn congestion_controls(&self) -> Vec<&str> {
         let transports = &self.inner.scenario.transports;
@@ -73,13 +73,13 @@ impl Loaded {
         each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
     }
 
-    /// Label of the variant in a comparison, and its text; `None` for a plain policy.
+    /// Label of the variant in a comparison, and its text; `None` if the scenario is not a variant.
     #[getter]
     fn variant(&self) -> Option<(String, String)> {
         self.inner.variant.clone().map(|name| (name.label, name.text))
     }
 
-    /// A copy of the scenario with the name of a variant.
+    /// Returns a copy of the scenario that has the name of a variant.
     fn as_variant(&self, label: String, text: String) -> Self {
         let mut inner = self.inner.clone();
         inner.variant = Some(VariantName { label, text });
@@ -115,7 +115,7 @@ impl Loaded {
     }
 }
 
-/// Removes repeated names; keeps the order of their first appearance.
+/// Removes repeated names, and keeps the order in which the names first appear.
 fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names = Vec::new();
     for name in all {
@@ -126,10 +126,10 @@ fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// Parses the text of a variant; the error names `argument`.
+/// Parses the text of a variant; an error names the argument `argument`.
 pub(crate) fn variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<Variant> {
     Variant::parse(text).map_err(|mistake| {
-        // The shown text has the problem, its place, and the advice after "help: ".
+        // The text of the mistake has the problem, its place, and the advice after "help: ".
         let shown = words::in_python(&mistake.to_string());
         let (message, help) = shown.split_once("help: ").unwrap_or((&shown, ""));
         errors::argument(py, argument, &format!("{argument}: {}", message.trim_end()), help)
@@ -142,8 +142,8 @@ pub(crate) fn check_variant(py: Python<'_>, argument: &str, text: &str) -> PyRes
     variant(py, argument, text).map(drop)
 }
 
-/// Loads a scenario from the file `path`, or from `text` as the content of the file.
-/// Applies changed keys (dotted key, TOML value) and the changes of a variant.
+/// Loads a scenario from the file `path`, or from `text` as the content of the file. Then applies
+/// changed keys (dotted key, TOML value) and the changes of a variant.
 #[pyfunction]
 #[pyo3(signature = (path, text, overrides, as_variant=None))]
 pub(crate) fn load(

@@ -1,5 +1,5 @@
-//! Configurations of SONiC switches.
-//! Large values are passed to Python as JSON, in the format of the command line.
+//! Reads and explains configurations of SONiC switches. Large values go to Python as JSON, in the
+//! format of the command line.
 
 use crate::errors;
 use bufferlab_operator::probe::Executor;
@@ -19,7 +19,8 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Error for an invalid switch configuration, or an invalid request about the configuration.
+/// Creates the error for an invalid switch configuration, or for an invalid request about the
+/// configuration.
 fn wrong(py: Python<'_>, message: &str, help: &str) -> PyErr {
     errors::with_help(py, "ConfigurationError", message, help)
 }
@@ -79,7 +80,8 @@ impl SonicConfiguration {
         })
     }
 
-    /// Returns the chip family, or `None` for an unknown switch. An unknown name is an error.
+    /// Returns the chip family, or `None` for an unknown switch. If the given name is unknown,
+    /// returns an error.
     fn perhaps(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Option<&'static Chip>> {
         match name {
             Some(_) => self.chip(py, name).map(Some),
@@ -118,7 +120,7 @@ impl SonicConfiguration {
         Ok(lint::json(&found))
     }
 
-    /// Predicts where the chip pauses, drops and resumes, as JSON and as text.
+    /// Predicts the occupancies at which the chip pauses, drops and resumes, as JSON and as text.
     #[pyo3(signature = (chip, packet_bytes))]
     fn predict(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<(String, String)> {
         let prediction = silicon::predict(&self.0, self.chip(py, chip)?, packet_bytes);
@@ -126,7 +128,7 @@ impl SonicConfiguration {
         Ok((json(py, &prediction)?, readable(&silicon::text(&prediction))))
     }
 
-    /// Test vectors for the chip: as JSON, as text, and as `qos_params`.
+    /// Computes test vectors for the chip: as JSON, as text, and as sonic-mgmt's `qos_params`.
     #[pyo3(signature = (chip, packet_bytes))]
     fn vectors(
         &self,
@@ -179,7 +181,7 @@ impl SonicConfiguration {
             .map_err(|error| not_done(py, &error))
     }
 
-    /// The effect of a change to another configuration, as JSON and as text.
+    /// Explains the effect of a change to another configuration, as JSON and as text.
     #[pyo3(signature = (other, chip))]
     fn diff(&self, py: Python<'_>, other: &Self, chip: Option<&str>) -> PyResult<(String, String)> {
         let found = diff::diff(&self.0, &other.0, other.perhaps(py, chip)?);
@@ -203,12 +205,12 @@ pub(crate) struct SonicWhatIf(WhatIf);
 
 #[pymethods]
 impl SonicWhatIf {
-    /// The text of the what-if scenario file.
+    /// Text of the scenario file for the what-if analysis.
     fn scenario(&self) -> &str {
         &self.0.scenario
     }
 
-    /// Label, meaning and text of the variant of every choice.
+    /// Label, meaning and variant text of every setting that the what-if analysis compares.
     fn choices(&self) -> Vec<(String, String, String)> {
         let choice = |choice: &bufferlab_operator::what_if::Choice| {
             (choice.label.clone(), choice.meaning.clone(), choice.variant.to_string())
@@ -216,21 +218,21 @@ impl SonicWhatIf {
         self.0.choices.iter().map(choice).collect()
     }
 
-    /// Simplifications of the scenario in comparison with the real switch.
+    /// Simplifications of the scenario compared with the real switch.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
 
-    /// Writes the scenario to a folder.
-    /// Refuses a folder with a different scenario, unless `replace` is set.
+    /// Writes the what-if scenario to a folder. Refuses a folder with a different scenario, unless
+    /// `replace` is true.
     fn write(&self, py: Python<'_>, folder: PathBuf, replace: bool) -> PyResult<()> {
         check_scenario(&folder, &self.0.scenario, replace)
             .and_then(|()| write_scenario(&folder, &self.0.scenario))
             .map_err(|error| errors::with_help(py, "ResultsError", &error.message, &error.help))
     }
 
-    /// Recommends a choice from the runs of a folder.
-    /// Returns the choice, reasons, caveats, and the text with the table.
+    /// Recommends a setting from the runs in a folder. Returns the setting, reasons, caveats, and
+    /// the text with the table.
     fn recommend(
         &self,
         py: Python<'_>,
@@ -314,7 +316,8 @@ impl SonicTuner {
         })
     }
 
-    /// Reads the switch's counters at time `at` (seconds, from any origin). Returns events as JSON.
+    /// Reads the switch's counters at time `at` (in seconds since any start). Returns events as
+    /// JSON.
     fn step(&self, py: Python<'_>, at: f64) -> PyResult<String> {
         let events = self.with(py, |daemon| daemon.step(at));
         json(py, &events)

@@ -1,5 +1,5 @@
-//! Runs that Python advances step by step. Numbers of many queues or flows are bytes, which
-//! `bufferlab.simulation` shows as NumPy arrays without a copy.
+//! Simulation runs that Python advances step by step. Functions return the numbers of many queues
+//! or flows as bytes, which `bufferlab.simulation` shows as NumPy arrays without a copy.
 
 use crate::errors;
 use crate::policy::{find, given};
@@ -22,16 +22,16 @@ pub(crate) struct Stepper {
 /// A switch: name, policy, capacity, occupancy, ports, queues per port.
 type PlainSwitch = (String, String, u64, u64, u16, u16);
 
-/// Sums of changes between two ledgers of a switch: see [`change`].
+/// Sums of changes between two ledgers of a switch: see the function [`change`].
 type Change = (u64, u64, u64, u64, u64, u64, u64);
 
-/// Ledger, observation, changes, and whether the run is over.
+/// Ledger, observation, changes between two ledgers, and whether the run is over.
 type Acted<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Change, bool);
 
-/// Smallest and largest logarithm of alpha that an agent can set.
+/// Smallest and largest logarithm (to base 2) of an alpha that an agent can set.
 const EXPONENTS: (f64, f64) = (-7.0, 4.0);
 
-/// Largest rate in an observation, as a multiple of the port's rate.
+/// Largest rate in an agent's observation, as a multiple of the port's rate.
 const RATE_MAX: f64 = 2.0;
 
 #[pymethods]
@@ -53,7 +53,7 @@ impl Stepper {
         self.view(py, Simulation::is_finished)
     }
 
-    /// Numbers of events, packet-hops, started flows and live flows until now.
+    /// Numbers of events, packet-hops, started flows and live flows so far.
     fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64)> {
         self.view(py, |simulation| {
             let at = simulation.progress();
@@ -137,9 +137,9 @@ impl Stepper {
         })
     }
 
-    /// A row per queue of a switch, of seven u64: stored bytes, threshold (2⁶⁴ − 1 means no
-    /// threshold), and numbers of packets that arrived, were dropped, evicted, marked, and
-    /// departed.
+    /// Returns a row of seven u64 for each queue of a switch. The numbers are the stored bytes, the
+    /// threshold (2⁶⁴ − 1 means no threshold), and packet counts. The counts are packets that
+    /// arrived, were dropped, evicted, marked, and departed.
     fn queues<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
         let rows = self.view(py, |simulation| {
             let row = |queue: bufferlab_sim::QueueView| {
@@ -159,9 +159,10 @@ impl Stepper {
         Ok(PyBytes::new(py, &rows))
     }
 
-    /// Returns two tables with a row per live flow. The first has ten u64: number, class, source,
-    /// destination, size, start (ps), delivered bytes, segments sent, segments sent again,
-    /// timeouts. The second has two f64: window and segments in flight (NaN without a window).
+    /// Returns two tables with a row for each live flow. The first table has ten u64: number,
+    /// class, source, destination, size, start (ps), delivered bytes, segments sent, segments sent
+    /// again, timeouts. The second table has two f64: window, and segments in flight (NaN without a
+    /// window).
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let (whole, real) = self.view(py, |simulation| {
             let flows: Vec<_> = simulation.flows().collect();
@@ -188,7 +189,7 @@ impl Stepper {
         Ok((PyBytes::new(py, &whole), PyBytes::new(py, &real)))
     }
 
-    /// Names of the flow classes, and of the hosts.
+    /// Names of the flow classes, and names of the hosts.
     fn names(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
         self.view(py, |simulation| (simulation.classes().to_vec(), simulation.hosts().to_vec()))
     }
@@ -206,7 +207,7 @@ impl Stepper {
         self.work(py, |run, _| run.set_policy(switch, info.name, &params))
     }
 
-    /// Sets alpha of every queue of a switch (f64).
+    /// Sets the alphas of all queues of a switch (f64).
     fn set_alphas(&self, py: Python<'_>, switch: usize, alphas: &[u8]) -> PyResult<()> {
         let alphas = floats(alphas);
         self.work(py, |run, _| run.set_alphas(switch, &alphas))
@@ -222,14 +223,14 @@ impl Stepper {
         self.work(py, |run, _| run.set_cable(cable, up))
     }
 
-    /// Returns a copy of the run; run and copy have equal futures.
+    /// Returns a copy of the run. If the caller treats run and copy alike, both have equal results.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         let run = self.work(py, |run, _| run.fork())?;
         Ok(Self { run: Mutex::new(Some(run)) })
     }
 
-    /// Runs the simulation to its end and writes the folder of the job. Afterwards, the run no
-    /// longer exists.
+    /// Runs the simulation to its end and writes the result folder of the job. Afterwards, the run
+    /// no longer exists.
     fn finish(&self, py: Python<'_>, planned: PlainJob<'_>) -> PyResult<()> {
         let job = job(planned);
         let mut interruption = None;
@@ -250,13 +251,13 @@ impl Stepper {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `read` with the simulation, and returns the result.
+    /// Calls `read` with the simulation, and returns the result of `read`.
     fn view<T: Send>(&self, py: Python<'_>, read: impl FnOnce(&Simulation) -> T + Send) -> PyResult<T> {
         let seen = py.detach(|| self.locked().as_ref().map(|run| read(run.simulation())));
         seen.ok_or_else(|| is_gone(py))
     }
 
-    /// Works on the run without the interpreter, and checks for Ctrl-C at intervals.
+    /// Works on the run without the interpreter lock, and checks for Ctrl-C at intervals.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -275,7 +276,8 @@ impl Stepper {
     }
 }
 
-/// Whether no signal has arrived. Otherwise `interruption` has its exception.
+/// Whether the work may go on because no signal has arrived. Otherwise `interruption` has the
+/// exception of the signal.
 fn goes_on(interruption: &mut Option<PyErr>) -> bool {
     *interruption = Python::attach(|py| py.check_signals()).err();
     interruption.is_none()
@@ -285,11 +287,12 @@ fn is_gone(py: Python<'_>) -> PyErr {
     errors::argument(py, "", "the simulation is finished", "take a copy with fork() before finish()")
 }
 
-/// Number of sums at the end of a ledger.
+/// Number of sums that a ledger has at its end, before the time.
 const SUMS: usize = 4;
 
-/// Numbers of a switch: bytes of every queue; bytes that every port has begun to send; packets and
-/// bytes that arrived, packets that were lost, and marked packets, of all queues; the time (ps).
+/// Returns the ledger of a switch. The ledger has the bytes of every queue, and the bytes that
+/// every port has begun to send. Sums over all queues follow: packets and bytes that arrived,
+/// packets that were lost, and marked packets. The last number is the time (ps).
 fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
     let mut sums = [0; SUMS];
     let mut numbers = Vec::new();
@@ -307,9 +310,9 @@ fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
     numbers
 }
 
-/// Numbers for an agent (f32): the length of every queue as a fraction of the buffer, and the bytes
-/// that every port has begun to send within `interval` ps as a fraction of the port's capacity, at
-/// most [`RATE_MAX`].
+/// Returns the observation of an agent (f32). The first numbers are the lengths of all queues, as
+/// fractions of the buffer. The other numbers are the bytes that every port has begun to send
+/// within `interval` ps. They are fractions of the port's capacity, at most [`RATE_MAX`].
 fn observation(
     simulation: &Simulation,
     switch: usize,
@@ -326,8 +329,9 @@ fn observation(
     lengths.chain(rates).flat_map(|number| (number as f32).to_ne_bytes()).collect()
 }
 
-/// Changes between two ledgers of a switch: sent bytes, arrived packets, arrived bytes, lost
-/// packets and marked packets. The last two numbers are the bytes in all queues and the time (ps).
+/// Returns the changes between two ledgers of a switch: sent bytes, arrived packets, arrived bytes,
+/// lost packets and marked packets. The last two numbers are the bytes in all queues and the time
+/// (ps).
 fn change(queues: usize, (before, after): (&[u64], &[u64])) -> Change {
     let sums = after.len() - SUMS - 1;
     let at = |index: usize| after[index] - before[index];

@@ -1,5 +1,5 @@
-//! The calculators and analytical figures.
-//! The registry defines names, defaults and kinds of the calculators' parameters.
+//! Runs the calculators, and computes the analytical figures of the papers. The registry defines
+//! names, defaults and kinds of the calculators' parameters.
 
 use crate::errors;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
@@ -12,12 +12,12 @@ use bufferlab_units::{BitRate, Time};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
-/// A step of a derivation: name, formula, formula with numbers, result, source.
+/// A step of a derivation: name, formula, formula with inserted numbers, result, source.
 type Line = (String, String, String, String, String);
 /// Column headers and rows of the table in a derivation.
 type Table = (Vec<String>, Vec<Vec<String>>);
-/// A compared quantity: name, stated value, measured value, relation,
-/// tolerance for discretisation, whether the values agree.
+/// A compared quantity: name, stated value, measured value, relation, tolerance for discretisation,
+/// and whether the two values agree.
 type PlainCheck = (String, f64, f64, &'static str, f64, bool);
 /// A derivation: title, lines, table, answers (name, value, text), notes, and the whole text.
 type Plain = (String, Vec<Line>, Option<Table>, Vec<(String, f64, String)>, Vec<String>, String);
@@ -30,8 +30,8 @@ pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) 
     info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
 }
 
-/// Checks a calculation with simulated packets. Returns the compared values,
-/// the answers without a check and their reasons, and the whole comparison as text.
+/// Compares a calculation with simulated packets. Returns the compared values, the results without
+/// a check with their reasons, and the whole comparison as text.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,
@@ -177,11 +177,11 @@ pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
     FIGURES.iter().map(|entry| (entry.name, entry.summary)).collect()
 }
 
-/// Title of an axis, and whether the axis is logarithmic.
+/// Title of an axis in a chart, and whether the axis is logarithmic.
 type Axis = (String, bool);
 /// A line of a figure's chart: name and points.
 type Series = (String, Vec<(f64, f64)>);
-/// A chart of a figure: name, title, note, both axes, lines.
+/// A chart of a figure: name, title, note, two axes, lines.
 type Panel = (String, String, String, Axis, Axis, Vec<Series>);
 
 /// Computes the charts of a theory figure.
@@ -200,8 +200,8 @@ pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> 
     Ok(panels.into_iter().map(panel).collect())
 }
 
-/// Converts a quantity with a unit to the base unit. The base unit is bytes,
-/// bits/s or seconds for the `dimension` "size", "rate" or "time". The error names `argument`.
+/// Converts a quantity with a unit to the base unit: bytes for the `dimension` "size", bits/s for
+/// "rate", seconds for "time". An error names the argument `argument`.
 #[pyfunction]
 pub(crate) fn quantity(py: Python<'_>, argument: &str, text: &str, dimension: &str) -> PyResult<f64> {
     let wrong = |error: QuantityError| {

@@ -1,7 +1,8 @@
-//! Translates hints in error messages. The libraries name options and commands of the command line,
-//! which this module replaces by arguments and functions of Python.
+//! Translates hints in error messages. The libraries name options and commands of the command line.
+//! This module replaces these names by arguments and functions of Python.
 
-/// Python phrases for phrases about commands. Hints about other commands are not translated.
+/// Python phrases for phrases about commands of the command line. Hints about other commands are
+/// not translated.
 const COMMANDS: &[(&str, &str)] = &[
     ("`bufferlab reproduce --list` lists the experiments", "bufferlab.experiments() lists the experiments"),
     ("`bufferlab policy list` shows all of them", "bufferlab.policies() has all of them"),
@@ -49,8 +50,8 @@ pub(crate) fn in_python(hint: &str) -> String {
     done.replace("``", "`")
 }
 
-/// Position of the next command-line option in a hint. An option follows a blank, a quote or the
-/// start of the text.
+/// Returns the position of the next command-line option in a hint. An option follows a blank, a
+/// quote or the start of the text.
 fn next_option(text: &str) -> Option<usize> {
     let is_option = |&(at, _): &(usize, &str)| {
         let starts = text[..at].chars().next_back().is_none_or(|before| " `'\"(".contains(before));
@@ -59,7 +60,8 @@ fn next_option(text: &str) -> Option<usize> {
     text.match_indices("--").find(is_option).map(|(at, _)| at)
 }
 
-/// Translates an option to a Python argument. Also returns the length of its value in `rest`.
+/// Translates an option to a Python argument. Also returns the length of the option's value in
+/// `rest`.
 fn translated(option: &str, rest: &str) -> (String, usize) {
     let argument = match option {
         "round-trip" => "round_trip_us".to_owned(),

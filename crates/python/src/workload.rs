@@ -1,5 +1,5 @@
-//! Custom workloads in Python: a registered class, with one instance per entry of a scenario.
-//! Each run generates the flows once.
+//! Custom workloads in Python: a registered class, with one instance per workload entry of a
+//! scenario. In each run, an instance generates its flows once.
 
 use crate::custom::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::errors;
@@ -77,7 +77,7 @@ impl Flow {
     }
 }
 
-/// Registers the workload `class_` under `name`; replaces an earlier class of this name.
+/// Registers the workload `class_` under `name`, and replaces an earlier class of this name.
 #[pyfunction]
 pub(crate) fn register_workload(
     class_: Bound<'_, PyType>,
@@ -102,7 +102,7 @@ pub(crate) fn register_workload(
     replace_workload(info).map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Creates an instance of the workload `class` for an entry of a scenario.
+/// Creates an instance of the Python class `class` for a workload entry of a scenario.
 fn build(
     name: &'static str,
     class: &Py<PyType>,
@@ -146,10 +146,10 @@ impl fmt::Debug for PythonWorkload {
 }
 
 impl PythonWorkload {
-    /// Returns all flows that the workload has in a run.
+    /// Returns all flows that the workload generates in a run.
     fn flows(&self, py: Python<'_>, traffic: &mut TrafficBuilder<'_>) -> Result<Vec<FlowSpec>, Trouble> {
-        // Like every workload, a custom workload has a separate random stream,
-        // derived from seed and class.
+        // Like every workload, a custom workload has a separate random stream, which is derived
+        // from seed and class.
         let stream = format!("workload/{}/python", traffic.label());
         let seed = RandomStream::new(traffic.seed(), &stream, 0).next_u64();
         let random = py.import("random")?.getattr("Random")?.call1((seed,))?;

@@ -3,8 +3,9 @@
 //!
 //! A group or queue that reaches its limit has `s = alpha (S - Q)` bytes of shared memory. `Q` is
 //! the shared memory of all groups or queues of the pool at that moment. Watermarks give `s` and
-//! bound `Q`: `Q` is at least `s` and at most the watermark of the pool. So a reading bounds alpha
-//! from both sides, and the bounds of all members of a profile are intersected.
+//! bound `Q`: `Q` is at least `s` and at most the watermark of the pool. So each reading gives a
+//! lower and an upper bound of alpha. The calibration intersects the bounds of all groups or queues
+//! with one profile.
 
 mod read;
 mod text;
@@ -51,12 +52,13 @@ pub struct Sample {
     pub pools: BTreeMap<String, u64>,
 }
 
-/// Lower and upper bound. The upper bound is absent if nothing limits the value.
+/// Lower and upper bound of an estimated value. The upper bound is absent if no reading limits the
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// Lower bound of the value.
+    /// Lower bound of the estimated value.
     pub least: f64,
-    /// Upper bound of the value; absent if nothing limits the value.
+    /// Upper bound of the estimated value; absent if no reading limits the value.
     pub most: Option<f64>,
 }
 
@@ -83,17 +85,17 @@ pub struct ProfileEstimate {
     pub profile: String,
     /// Name of the pool that the profile is in.
     pub pool: String,
-    /// Readings of groups or queues that reached their limit.
+    /// Number of readings of groups or queues that reached their limit.
     pub readings: usize,
-    /// Bounds of alpha, if the pool has the configured size.
+    /// Bounds of the profile's alpha, if the pool has the configured size.
     pub alpha: Interval,
-    /// Exponents of alpha that are within the bounds.
+    /// Exponents of alpha that are within the bounds of alpha.
     pub exponents: Vec<i8>,
-    /// The likeliest exponent; absent if no reading reached a limit.
+    /// Likeliest exponent of alpha; absent if no group or queue reached its limit.
     pub best: Option<i8>,
     /// Configured exponent of alpha; absent for a static limit.
     pub configured: Option<i8>,
-    /// Shared memory of the pool in one slice (bytes), with alpha as configured.
+    /// Estimated shared memory of the pool in one slice (bytes), if alpha is as configured.
     pub shared: Interval,
     /// Shared memory of the pool in one slice that follows from the configuration (bytes).
     pub configured_shared: u64,
@@ -121,13 +123,13 @@ pub struct Calibration {
     pub caveats: Vec<String>,
 }
 
-/// Bounds of a profile, and the readings of its members.
+/// Bounds of a profile's alpha, and readings of the groups and queues with this profile.
 struct Gathered {
     profile: Profile,
     pool: String,
     shared: u64,
     alpha: Interval,
-    /// Largest alpha that a member below its limit excludes.
+    /// Lower bound of alpha from groups and queues that need not have reached their limit.
     floor: f64,
     size: Interval,
     /// Memory that the largest packet takes (bytes).
@@ -140,29 +142,31 @@ struct Gathered {
 struct Reached {
     /// Peak of the shared memory of this group or queue (bytes).
     own: u64,
-    /// Shared memory of the other members of the pool that have any (bytes).
+    /// Shared memory of each other group or queue of the pool (bytes), if it is above 0.
     others: Vec<u64>,
     /// Watermark of the whole pool (bytes).
     pool: Option<u64>,
 }
 
-/// Largest number of other members whose order of filling is tried.
+/// Largest number of other groups or queues whose order of filling the estimate tries.
 const OTHERS_MAX: usize = 12;
 /// Logarithm of the odds against an alpha that leaves a reading unexplained. With the true alpha,
-/// few readings are unexplained: only those of groups or queues that filled in turns.
+/// few readings are unexplained: only readings of groups or queues that filled in turns.
 const UNEXPLAINED: f64 = -4.0;
-/// Distance from a bound within which an exponent is likelier than any between the bounds.
+/// Distance of an exponent of alpha from a bound. Within this distance, the exponent is likelier
+/// than the exponents between the bounds.
 const TIGHT: f64 = 0.2;
-/// Weight of the evidence of a profile with an equal configured alpha.
+/// Weight of the evidence from another profile that has an equal configured alpha.
 const PEER: f64 = 0.5;
 
 impl Reached {
     /// Evidence of the reading for an alpha: the logarithm of the odds that the limit of a wrong
-    /// alpha does not fit. The more orders of filling are tried, the likelier one fits by chance.
+    /// alpha does not fit the reading. The more orders of filling the estimate tries, the likelier
+    /// one order fits by chance.
     fn evidence(&self, alpha: f64, shared: u64, packet: u64) -> f64 {
         let (own, packet) = (self.own as f64, packet as f64);
-        // Before its last packet, the member was below the limit, which was higher before this
-        // packet. Chips round a limit down to whole cells.
+        // Before its last packet, the group or queue was below its limit. The limit was higher
+        // before this packet. Chips round a limit down to whole cells.
         let (below, above) = (packet * (1.0 + alpha) + 1.0, packet);
         let fits = |used: f64| {
             let limit = alpha * (shared as f64 - used).max(0.0);
@@ -170,7 +174,7 @@ impl Reached {
         };
         let chance = (below + above) / (shared as f64).max(1.0);
         let odds = |tries: f64| -(tries * chance).min(1.0).ln();
-        // The member was alone, or the last one that filled.
+        // The group or queue filled alone, or filled as the last one of its pool.
         if fits(own) || self.pool.is_some_and(|pool| fits(pool as f64)) {
             return odds(2.0);
         }
@@ -184,8 +188,8 @@ impl Reached {
     }
 }
 
-/// Estimates from samples of a switch with this configuration. A packet has at most `packet` bytes
-/// of memory: a limit is reached within one packet.
+/// Estimates alphas, pools and reserves from samples of a switch with the configuration `config`. A
+/// packet has at most `packet` bytes of memory, so the limit is within one packet of a watermark.
 ///
 /// # Errors
 /// If the memory of the configuration is not known; see [`Memory::new`].
@@ -218,8 +222,8 @@ pub fn calibrate(
                 reached: Vec::new(),
                 pool,
             });
-            // Before its last packet every member was below `alpha (S - Q)`, and `Q` was at least
-            // its own. Queues have memory in every slice.
+            // Before its last packet, every group or queue was below `alpha (S - Q)`. `Q` was at
+            // least the memory of this group or queue. A queue has memory in every slice.
             let before = if reading.is_group || chip.slices == 1 { reading.shared } else { 0 };
             let before = before.saturating_sub(packet);
             if let Some(free) = own.shared.checked_sub(before).filter(|free| *free > 0) {
@@ -257,9 +261,9 @@ pub fn calibrate(
     })
 }
 
-/// Estimates each profile. Profiles of a pool with equal configured alphas support each other: one
-/// reading does not distinguish the last member that filled from an earlier member with half the
-/// alpha.
+/// Estimates the alpha of each profile. Profiles of a pool with equal configured alphas support
+/// each other. One reading fits two cases: the last queue that filled, or an earlier queue with
+/// half the alpha.
 fn estimates(gathered: Vec<Gathered>) -> Vec<ProfileEstimate> {
     let evidence: Vec<Vec<f64>> = gathered.iter().map(Gathered::evidence).collect();
     let alike =
@@ -279,7 +283,8 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Shared memory of the other members of a reading's pool that have any (bytes).
+/// Returns the shared memory (bytes) of each other group or queue in the reading's pool, if it is
+/// above 0.
 fn others(config: &Config, memory: &Memory, reading: &Reading, sample: &Sample) -> Vec<u64> {
     let same_side = |other: &&Reading| other.is_group == reading.is_group && other.shared > 0;
     let is_other = |other: &&Reading| (&other.port, other.index) != (&reading.port, reading.index);
@@ -288,7 +293,8 @@ fn others(config: &Config, memory: &Memory, reading: &Reading, sample: &Sample) 
     found.map(|other| other.shared).collect()
 }
 
-/// Profile, pool and shared memory of one slice (bytes) that limit a member.
+/// Returns the profile, the pool and the shared memory of one slice (bytes) that limit the group or
+/// queue of a reading.
 fn limited(config: &Config, memory: &Memory, reading: &Reading) -> Option<(Profile, String, u64)> {
     let port = PortName::new(&reading.port);
     let resolved = if reading.is_group {
@@ -316,7 +322,7 @@ impl Gathered {
     /// Adds the reading of a group or queue that reached its limit.
     fn add(&mut self, reading: &Reading, sample: &Sample, packet: u64) {
         let (s, shared) = (reading.shared, self.shared);
-        // The limit is within a packet of the watermark.
+        // The limit of the group or queue is within one packet of its watermark.
         let (low, high) = (s.saturating_sub(packet).max(1) as f64, (s + packet) as f64);
         let pool = sample.pools.get(&self.pool).copied();
         let most_used = pool.unwrap_or(shared).max(s).min(shared);
@@ -334,8 +340,8 @@ impl Gathered {
             self.size = self.size.and(size);
         }
         if let Some(total) = reading.total {
-            // Parts may peak at different times, so the sum of their peaks may exceed the peak of
-            // the total.
+            // Reserve, shared memory and headroom may peak at different times, so the sum of their
+            // peaks may exceed the peak of the total.
             let used = total.saturating_sub(reading.shared + reading.headroom) as f64;
             let own = Interval { least: used, most: Some(used + packet as f64) };
             self.reserve = Some(self.reserve.map_or(own, |before| before.and(own)));
@@ -349,7 +355,7 @@ impl Gathered {
         }
     }
 
-    /// Evidence that all readings give for each exponent in [`EXPONENTS`].
+    /// Returns the evidence of all readings for each exponent in [`EXPONENTS`].
     fn evidence(&self) -> Vec<f64> {
         let of = |exponent: i8| {
             let alpha = 2f64.powi(i32::from(exponent));
@@ -367,9 +373,10 @@ impl Gathered {
             0 => Vec::new(),
             _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
         };
-        // A bound is tight if a member of the profile was alone, or was the last one that filled.
-        // Later packets of other members loosen the bound a little, and then no evidence decides.
-        // Farther from the bounds, the middle is the likeliest.
+        // A bound of alpha is tight if a group or queue with the profile filled alone, or filled
+        // last. Later packets of other groups or queues loosen the bound a little, and then no
+        // evidence decides. Farther from the bounds, the exponent in the middle between the bounds
+        // is the likeliest.
         let bounds = [Some(self.alpha.least.max(f64::MIN_POSITIVE)), self.alpha.most]
             .map(|bound| bound.map(f64::log2));
         let known: Vec<f64> = bounds.into_iter().flatten().collect();

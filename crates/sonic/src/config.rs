@@ -5,12 +5,13 @@ use crate::keys::PortName;
 use crate::place::{ConfigPlace, Placed, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Way in which the switch computes lossless profiles.
+/// Way in which the switch computes the buffer profiles of lossless groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
-    /// The switch takes rows for speed and cable (`pg_profile_lookup.ini`).
+    /// The switch takes profiles from rows for speed and cable (`pg_profile_lookup.ini`).
     Traditional,
-    /// The switch uses a formula of the vendor, when a port's speed, cable or MTU changes.
+    /// The switch computes profiles by a formula of the vendor, when a port's speed, cable or MTU
+    /// changes.
     Dynamic,
 }
 
@@ -23,7 +24,7 @@ pub struct Device {
     pub platform: Option<Placed<String>>,
     /// Role of the switch (`ToRRouter`).
     pub role: Option<Placed<String>>,
-    /// Buffer model, if the entry names it.
+    /// Buffer model of the switch, if the device entry names the model.
     pub model: Option<Placed<Model>>,
     /// Name of the chip in a system with several chips (`asic0`).
     pub asic: Option<Placed<String>>,
@@ -43,7 +44,7 @@ pub struct PortInfo {
     /// Whether the port obeys pauses of all priorities, but sends pauses only for its lossless
     /// priorities (`pfc_asym`).
     pub pfc_asym: Option<Placed<bool>>,
-    /// Whether the port is configured as up.
+    /// Whether the configuration has the port up.
     pub admin_up: Option<Placed<bool>>,
 }
 
@@ -61,9 +62,9 @@ pub enum Side {
 /// Notation of the thresholds that the profiles of a pool have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Thresholds of the pool are in bytes.
+    /// Thresholds of the pool's profiles are in bytes.
     Static,
-    /// Thresholds of the pool are multiples of the free memory.
+    /// Thresholds of the pool's profiles are multiples of the pool's free memory.
     Dynamic,
 }
 
@@ -76,7 +77,7 @@ pub struct Pool {
     pub side: Option<Placed<Side>>,
     /// Notation of the pool's thresholds.
     pub mode: Option<Placed<Mode>>,
-    /// Size of the pool (bytes); absent if the switch computes it.
+    /// Size of the pool (bytes); absent if the switch computes the size.
     pub size: Option<Placed<u64>>,
     /// Headroom that groups share in the pool (bytes).
     pub xoff: Option<Placed<u64>>,
@@ -87,7 +88,7 @@ pub struct Pool {
 /// Limit of a profile in its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// The limit is alpha times the free memory; the value is the binary exponent of alpha.
+    /// The limit is alpha times the pool's free memory; the value is the binary exponent of alpha.
     Dynamic(i8),
     /// The limit is a static number of bytes.
     Static(u64),
@@ -142,7 +143,7 @@ pub enum MapKind {
     PfcToQueue,
     /// The map is in the table `PFC_PRIORITY_TO_PRIORITY_GROUP_MAP`.
     PfcToPg,
-    /// Maps that do not select a queue: `TC_TO_DSCP_MAP` and similar maps.
+    /// Kind of the maps that do not select a queue: `TC_TO_DSCP_MAP` and similar maps.
     Other,
 }
 
@@ -216,18 +217,18 @@ pub struct WredProfile {
 /// Values of an entry of `SCHEDULER`.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// Place of the entry in the configuration files.
+    /// Place of the scheduler's entry in the configuration files.
     pub place: ConfigPlace,
     /// Kind of the scheduler: `DWRR`, `WRR`, `STRICT`.
     pub kind: Option<Placed<String>>,
     /// Weight of a queue with this scheduler among the queues of the port.
     pub weight: Option<Placed<u64>>,
-    /// Rates and bursts of the scheduler as written (`pir 1250000000`).
+    /// Rates and bursts of the scheduler, as the file has them (`pir 1250000000`).
     pub rates: Vec<String>,
-    /// Rate that the scheduler guarantees (`cir`), per second in bytes, or in packets if
+    /// Rate that the scheduler guarantees (`cir`): bytes per second, or packets per second if
     /// `counts_packets`.
     pub least: Option<u64>,
-    /// Rate that the scheduler does not exceed (`pir`), per second in bytes, or in packets if
+    /// Rate that the scheduler does not exceed (`pir`): bytes per second, or packets per second if
     /// `counts_packets`.
     pub most: Option<u64>,
     /// Burst above the rate `most` (`pbs`), in bytes, or in packets if `counts_packets`.
@@ -239,7 +240,7 @@ pub struct Scheduler {
 /// Values of an entry of `PFC_WD`.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
-    /// Place of the entry in the configuration files.
+    /// Place of the watchdog's entry in the configuration files.
     pub place: ConfigPlace,
     /// Action of the watchdog during a storm: `drop`, `forward`, `alert`.
     pub action: Option<Placed<String>>,
@@ -252,11 +253,11 @@ pub struct Watchdog {
 /// Values of a row of `pg_profile_lookup.ini`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookupRow {
-    /// Place of the row in the configuration files.
+    /// Place of the row of `pg_profile_lookup.ini` in the configuration files.
     pub place: ConfigPlace,
-    /// Speed of the ports that the row is for (Mb/s).
+    /// Speed of the ports to which the row applies (Mb/s).
     pub speed_mbps: u64,
-    /// Length of the cables that the row is for (metres).
+    /// Length of the cables to which the row applies (metres).
     pub cable_metres: f64,
     /// Reserve of a priority group (bytes).
     pub size: u64,
@@ -264,7 +265,8 @@ pub struct LookupRow {
     pub xon: u64,
     /// Headroom of a priority group (bytes).
     pub xoff: u64,
-    /// Value of `dynamic_th` or `static_th`, by the mode of the pool.
+    /// Value of `dynamic_th` or `static_th`; the mode of the pool decides which of the two keys the
+    /// row has.
     pub threshold: i64,
     /// Distance below the threshold at which a group resumes (bytes).
     pub xon_offset: Option<u64>,
@@ -273,7 +275,7 @@ pub struct LookupRow {
 /// The whole buffer and QoS configuration of a switch.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The switch that has the configuration.
+    /// Device entry of the switch that has the configuration.
     pub device: Device,
     /// Settings of ports by name.
     pub ports: BTreeMap<PortName, PortInfo>,
@@ -283,9 +285,9 @@ pub struct Config {
     pub pools: BTreeMap<String, Pool>,
     /// Buffer profiles by name.
     pub profiles: BTreeMap<String, Profile>,
-    /// Buffer profiles of priority groups.
+    /// Buffer profiles of priority groups, by port and number of the group.
     pub groups: BTreeMap<(PortName, u8), Placed<Assigned>>,
-    /// Buffer profiles of queues.
+    /// Buffer profiles of queues, by port and number of the queue.
     pub queues: BTreeMap<(PortName, u8), Placed<Assigned>>,
     /// Whether the profiles of queues name more than one egress pool.
     pub several_queue_pools: bool,
@@ -299,7 +301,7 @@ pub struct Config {
     pub port_qos: BTreeMap<PortName, PortQos>,
     /// QoS maps of all ports (`PORT_QOS_MAP|global`).
     pub global_qos: Option<PortQos>,
-    /// Schedulers and marking profiles of queues.
+    /// Schedulers and marking profiles of queues, by port and number of the queue.
     pub queue_settings: BTreeMap<(PortName, u8), QueueSetting>,
     /// Marking profiles by name.
     pub wred: BTreeMap<String, WredProfile>,
@@ -309,11 +311,12 @@ pub struct Config {
     pub watchdogs: BTreeMap<PortName, Watchdog>,
     /// Interval at which watchdogs poll (milliseconds).
     pub watchdog_poll_ms: Option<Placed<u64>>,
-    /// Alpha of computed lossless profiles (`default_dynamic_th`).
+    /// Alpha of the lossless profiles that the switch computes (`default_dynamic_th`).
     pub default_dynamic_th: Option<Placed<i8>>,
-    /// Size of the whole memory, as a running switch reports it in STATE_DB (bytes).
+    /// Size of the switch's whole packet memory, as a running switch reports it in STATE_DB
+    /// (bytes).
     pub mmu_size: Option<Placed<u64>>,
-    /// Sum of all headroom divided by the shared headroom pool.
+    /// Sum of the headroom of all groups divided by the shared headroom pool.
     pub over_subscribe_ratio: Option<Placed<f64>>,
     /// MTU of lossless traffic (bytes).
     pub lossless_mtu: Option<Placed<u64>>,
@@ -323,8 +326,7 @@ pub struct Config {
     pub lookup: Vec<LookupRow>,
     /// Parts of the configuration that the reader did not understand.
     pub problems: Vec<Problem>,
-    /// Names of the tables about buffers and QoS that the files have, also of
-    /// tables without entries.
+    /// Names of the tables about buffers and QoS in the files, including tables without entries.
     pub tables: BTreeSet<String>,
     /// Tables without relevance for buffers: name and number of entries.
     pub others: BTreeMap<String, usize>,
@@ -336,9 +338,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// Way in which the switch computes lossless profiles, if the device entry names this way.
-    /// Without a name, the way is dynamic in two cases: a group asks for a computed profile, or the
-    /// parameters of the dynamic model are set without rows.
+    /// Returns the way in which the switch computes lossless profiles, if the device entry names a
+    /// way. Otherwise the way is dynamic in two cases. A group asks for a computed profile, or the
+    /// files set parameters of the dynamic model without rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {
@@ -359,8 +361,8 @@ impl Config {
         qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
     }
 
-    /// Whether the files describe a whole switch: model, ports, buffers and QoS. If so, no other
-    /// file has a table of the switch.
+    /// Whether the files describe a whole switch: model, ports, buffers and QoS. If they do, all
+    /// tables of the switch are in these files.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let any = |names: &[&str]| names.iter().any(|name| self.tables.contains(*name));
@@ -370,15 +372,15 @@ impl Config {
             && any(&["PORT_QOS_MAP", "QUEUE", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP"])
     }
 
-    /// Whether missing entries of a table are missing on the switch. Otherwise the table may be in
-    /// a file that the caller did not give. Many switches have no profile lists of ports, even if
-    /// the configuration is complete.
+    /// Whether an entry that a table lacks is also missing on the switch. Otherwise the table may
+    /// be in a file that the caller did not give. Many switches have no profile lists of ports,
+    /// even if the configuration is complete.
     #[must_use]
     pub fn has_table(&self, name: &str) -> bool {
         self.tables.contains(name) || (!name.ends_with("_PROFILE_LIST") && self.is_whole())
     }
 
-    /// Names of all ports in the tables, without the ports of other cards.
+    /// Returns the names of all ports in the tables, without the ports of other cards of a chassis.
     #[must_use]
     pub fn named_ports(&self) -> BTreeSet<PortName> {
         let groups = self.groups.keys().map(|(port, _)| port);
@@ -387,7 +389,8 @@ impl Config {
         groups.chain(queues).chain(others).filter(|port| !port.is_remote()).cloned().collect()
     }
 
-    /// Whether the port has groups or queues. If no port has any, all ports are in use.
+    /// Whether the port has priority groups or queues. If no port has groups or queues, all ports
+    /// are in use.
     #[must_use]
     pub fn in_use(&self, port: &PortName) -> bool {
         let any = !self.groups.is_empty() || !self.queues.is_empty();

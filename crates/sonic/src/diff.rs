@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 /// A change between two configurations, with its consequence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Subject of the change: memory, a kind of port and its class, a pool.
+    /// Subject of the change: the memory, a kind of port with its traffic class, or a pool.
     pub what: String,
-    /// Value in the old configuration; empty if the subject is new.
+    /// Value in the old configuration; empty if only the new configuration has the subject.
     pub before: String,
-    /// Value in the new configuration; empty if the subject is gone.
+    /// Value in the new configuration; empty if only the old configuration has the subject.
     pub after: String,
     /// Consequence of the change for packets.
     pub consequence: String,
@@ -26,13 +26,13 @@ pub struct Change {
 pub struct Difference {
     /// Changed values of the configuration; changes of the memory are first.
     pub changes: Vec<Change>,
-    /// Findings that only the new configuration has: severity, rule, place, message.
+    /// Lint findings that only the new configuration has: severity, rule, place, message.
     pub new_findings: Vec<String>,
     /// Lint findings that only the old configuration has.
     pub gone_findings: Vec<String>,
     /// Lint findings that both configurations have, with different figures.
     pub moved_findings: Vec<String>,
-    /// Whether a finding of the new configuration alone is an error.
+    /// Whether a finding that only the new configuration has is an error.
     pub new_errors: bool,
 }
 
@@ -49,7 +49,8 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
     let options = Options { chip, ..Options::default() };
     let (was, is) = (lint::check(old, &options)?, lint::check(new, &options)?);
     let missing = |from: &[Finding], other: &[Finding]| -> Vec<Finding> {
-        // The comparison ignores the line, because the line may move; the message has the figures.
+        // The comparison of two findings ignores their line numbers, because an edit of the file
+        // moves lines.
         let same = |a: &Finding, b: &Finding| {
             (a.rule.code, a.place.path(), &a.message) == (b.rule.code, b.place.path(), &b.message)
         };
@@ -72,8 +73,8 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
     })
 }
 
-/// Removes the findings that are in `added` and in `gone` with different figures. Such findings
-/// have equal rule, severity, place and words.
+/// Removes the findings that are in both `added` and `gone` and differ only in figures. Rule,
+/// severity, place and words of these findings are equal.
 fn take_moved(added: &mut Vec<Finding>, gone: &mut Vec<Finding>) -> Vec<(Finding, Finding)> {
     let words = |finding: &Finding| -> String {
         finding.message.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).collect()
@@ -239,7 +240,7 @@ fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
     changes.into_iter().map(change).collect()
 }
 
-/// Changes of the ways of packets by port and class, limit by limit. Ports with equal
+/// Lists the changes of limits on the ways of packets, by port and traffic class. Ports with equal
 /// changes share an entry.
 fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
     let by_port = |explanation: &Explanation| {
@@ -326,7 +327,7 @@ fn headroom(old: &Way, new: &Way) -> Option<Change> {
     })
 }
 
-/// Lists the changes of resume points and of marking.
+/// Lists the changes of resume points and of marking thresholds.
 fn others(old: &Way, new: &Way) -> Vec<Change> {
     let mut changes = Vec::new();
     if old.resume_below != new.resume_below {

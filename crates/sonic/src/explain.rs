@@ -1,5 +1,5 @@
-//! Explains a configuration: the memory, and the way of a packet for every kind of port and every
-//! traffic class. The way lists each limit that can bind.
+//! Explains a configuration: the division of the memory, and the way of a packet for every kind of
+//! port and every traffic class. The way lists each limit that can apply to the packet.
 
 mod text;
 mod ways;
@@ -19,7 +19,7 @@ pub struct Part {
     pub name: String,
     /// Size of this part of the switch's memory (bytes).
     pub bytes: u64,
-    /// Origin of the part's size, or a remark.
+    /// Origin of the size of this part of the memory, or a remark about the size.
     pub note: String,
 }
 
@@ -40,13 +40,13 @@ pub struct Explanation {
     pub parts: Vec<Part>,
     /// Sum of all pools divided by the memory; above 1, some memory is promised more than once.
     pub promised_ratio: Option<f64>,
-    /// Terms of the sum for the shared memory of one slice, in cells.
+    /// Terms of the sum that gives the shared memory of one slice, in cells.
     pub terms: Vec<Term>,
     /// Kinds of ports, each with the names of its ports.
     pub kinds: Vec<PortKind>,
-    /// Parts of the configuration that could not be explained, with the reason.
+    /// Groups, queues or pools that the explanation cannot cover, each with the reason.
     pub not_explained: Vec<String>,
-    /// Contradictions in the configuration, and limits of these numbers, in sentences.
+    /// Contradictions in the configuration, and limits of the explanation's numbers, in sentences.
     pub caveats: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
     }
 }
 
-/// Returns a sentence about parts whose sum exceeds the pool or the memory.
+/// Returns a sentence about parts of the memory whose sum exceeds the pool or the whole memory.
 fn beyond(config: &Config, memory: &Memory, sum: u64, whole: Option<u64>) -> Option<String> {
     let pool = config.pools.get(&memory.pool).and_then(|pool| pool.size.as_ref());
     let of_pool = pool.filter(|_| !memory.net).map(|size| (memory.pool.as_str(), size.value));
@@ -120,8 +120,8 @@ fn pools(config: &Config) -> Vec<Part> {
     config.pools.iter().map(part).collect()
 }
 
-/// Returns headroom, reserves and shared memory of all slices. The parts of a gross pool are the
-/// terms of its sum.
+/// Returns headroom, reserves and shared memory of all slices. For a gross pool, these parts are
+/// the terms of the sum that gives the shared memory.
 fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let whole = |cells: u64| cells * memory.chip.cell * memory.chip.slices;
     let mut parts = vec![Part {
@@ -160,7 +160,7 @@ fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     add("queue reserves", queues * times * cell, note);
 }
 
-/// Adds headroom and reserves as separate parts, because the size of a net pool does
+/// Adds headroom and reserves as separate parts of the memory, because the size of a net pool does
 /// not include them.
 fn beside(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let mut add = |name: &str, bytes: u64, note: &str| {
@@ -178,7 +178,7 @@ fn beside(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     add("queue reserves", queues, "minimums of queues");
 }
 
-/// Headroom of all lossless groups together (bytes).
+/// Returns the sum of the headroom of all lossless groups (bytes).
 fn own_headroom(config: &Config) -> u64 {
     lossless(config).map(|profile| profile.xoff.as_ref().map_or(0, |xoff| xoff.value)).sum()
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// Content of a configuration table that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
-    /// The table is a lookup table with the columns speed, cable, size, ...
+    /// The table is a lookup table with the columns speed, cable, size and others.
     Lookup,
-    /// The table has ports with the columns name, lanes, ...
+    /// The table lists ports, with the columns name, lanes and others.
     Ports,
 }
 
@@ -73,7 +73,8 @@ pub(crate) fn lookup(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result
                 };
                 match found.iter_mut().find(same) {
                     Some(old) => {
-                        // The switch reads rows into a map, so the last row of a key counts.
+                        // The switch reads rows into a map by speed and cable, so the last row with
+                        // a speed and cable counts.
                         let equal = LookupRow { place: old.place.clone(), ..row.clone() } == *old;
                         let message =
                             format!("a second row of this speed and cable, after line {}", old.place.line);
@@ -130,7 +131,7 @@ fn below(text: &str, max: u64, unit: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("\"{}\" is not a whole number up to {max} ({unit})", printable(text)))
 }
 
-/// Columns of `port_config.ini` if no comment names its columns.
+/// Columns of `port_config.ini` if no comment of the file names the columns.
 const PORT_COLUMNS: &[&str] = &["name", "lanes", "alias", "index", "speed"];
 
 /// Reads `port_config.ini` as the table `PORT`.

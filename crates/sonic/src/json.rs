@@ -1,7 +1,8 @@
 //! JSON files: `config_db.json`, rendered parts, and dumps with flat keys `TABLE|key`.
 //!
-//! Each level is read separately from raw values, which point into the text. So every key has its
-//! line, nothing is read deeper than a configuration goes, and repeated keys are detected.
+//! The reader parses each level of the JSON separately from raw values, which point into the text.
+//! So every key has its line, and repeated keys are detected. The reader parses no level below the
+//! fields of an entry.
 
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{KEYS_MAX, RawField, RawTables, too_many};
@@ -206,7 +207,8 @@ fn kind(text: &str) -> &'static str {
 
 const TOO_MANY: &str = "too many keys";
 
-/// Collector of an object's pairs, at most as many as a configuration may have.
+/// Collector of the key-value pairs of a JSON object, limited to the pairs that a configuration may
+/// have.
 struct Pairs;
 
 impl<'de> Visitor<'de> for Pairs {
@@ -228,8 +230,8 @@ impl<'de> Visitor<'de> for Pairs {
     }
 }
 
-/// Finder of the line of an offset. One mark per block takes little memory, even for texts
-/// of newlines only.
+/// Finder of the line number for an offset in the text. The finder stores one count per block of
+/// the text, which takes little memory even for texts of newlines only.
 struct Lines {
     /// Number of newlines before each block of the text.
     marks: Vec<u32>,

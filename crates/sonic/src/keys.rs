@@ -1,5 +1,5 @@
-//! Parses keys of the configuration: lists of ports, ranges of priorities, references in both
-//! spellings.
+//! Parses keys of the configuration: lists of ports, ranges of priorities, and references in the
+//! old and new spelling.
 
 use crate::place::printable;
 use std::cmp::Ordering;
@@ -34,7 +34,7 @@ impl PortName {
         self.0.contains('|')
     }
 
-    /// Splits the name into its text without the last digits, and the number in these digits.
+    /// Splits the port's name into the text before the last digits, and the number in these digits.
     fn order(&self) -> (&str, u64) {
         let digits = self.0.bytes().rev().take_while(u8::is_ascii_digit).count().min(18);
         let (stem, number) = self.0.split_at(self.0.len() - digits);
@@ -128,11 +128,11 @@ pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
     Ok(found)
 }
 
-/// Parses the ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`. On a chassis,
-/// `host|asic|Ethernet0|3-4` is one port.
+/// Parses the ports, and the numbers of groups or queues, of a key such as
+/// `Ethernet0,Ethernet4|3-4`. On a chassis, `host|asic|Ethernet0|3-4` is one port.
 ///
 /// # Errors
-/// If the key has another form.
+/// If the key does not have ports and numbers.
 pub fn ports_and_indices(key: &str) -> Result<(Vec<PortName>, Vec<u8>), String> {
     let expected = "expected \"PORT|NUMBERS\", such as \"Ethernet0|3-4\"";
     let (head, tail) = key.rsplit_once('|').ok_or_else(|| expected.to_owned())?;

@@ -1,4 +1,4 @@
-//! Limits for the size of configuration files that the reader accepts.
+//! Limits on the size of the configuration files that the reader accepts.
 
 use crate::keys::PORTS_MAX;
 use crate::raw::{BYTES_MAX, KEYS_MAX, PROBLEMS_MAX};

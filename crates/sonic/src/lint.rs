@@ -1,5 +1,5 @@
-//! Checks a configuration. Rules have a number, severity, reason and source; findings have the key,
-//! the figures and a suggestion.
+//! Checks a configuration against lint rules. Each rule has a number, a severity, a reason and a
+//! source. Each finding has the key, the figures and a suggestion.
 
 mod context;
 mod fields;
@@ -59,7 +59,7 @@ pub struct Rule {
     pub severity: Severity,
     /// Reason why the configuration must follow the rule.
     pub reason: &'static str,
-    /// Issue or paper that is the source of the rule.
+    /// Issue or paper that is the source of the lint rule.
     pub source: &'static str,
     check: Check,
 }
@@ -70,10 +70,10 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// A place of the configuration that breaks a rule.
+/// A place of the configuration that breaks a lint rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Rule that the configuration breaks.
+    /// Lint rule that the configuration breaks.
     pub rule: &'static Rule,
     /// Severity of the finding about the configuration.
     pub severity: Severity,
@@ -81,9 +81,9 @@ pub struct Finding {
     pub place: ConfigPlace,
     /// Description of the finding, with figures.
     pub message: String,
-    /// Setting that the rule recommends.
+    /// Setting that the lint rule recommends.
     pub suggestion: String,
-    /// Reason why the finding does not count, if its rule is switched off.
+    /// Reason why the finding does not count, if the user switched its rule off.
     pub allowed: Option<String>,
 }
 
@@ -115,7 +115,7 @@ impl Findings {
 pub struct Allowance {
     /// Number or name of the lint rule that is off.
     pub rule: String,
-    /// Reason why the rule's findings do not count.
+    /// Reason why the findings of the switched-off rule do not count.
     pub reason: String,
 }
 
@@ -124,7 +124,7 @@ pub struct Allowance {
 pub struct Options {
     /// Chip of the switch, if known. Without a chip, rules that need a chip report nothing.
     pub chip: Option<&'static Chip>,
-    /// Rules that the user has switched off.
+    /// Lint rules that the user has switched off.
     pub allow: Vec<Allowance>,
     /// Round-trip time of the network without queues (microseconds); 8 if absent.
     pub round_trip_us: Option<f64>,
@@ -134,7 +134,7 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LintError {
-    /// Text of the error message.
+    /// Text of the error message about the check.
     pub message: String,
     /// Advice to the user on how to correct the error.
     pub help: String,
@@ -367,7 +367,8 @@ pub static RULES: &[Rule] = &[
     },
 ];
 
-/// Rules about SONiC's schema and its chips' defaults, which files of other vendors do not follow.
+/// Lint rules about SONiC's schema and its chips' defaults, which files of other vendors do not
+/// follow.
 const OF_SONIC: [&str; 4] = ["SB001", "SB013", "SB024", "SB025"];
 
 /// Returns the lint rule with this number or name.
@@ -376,8 +377,8 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name || rule.code.eq_ignore_ascii_case(name))
 }
 
-/// Checks a configuration. Findings are ordered by severity, then by rule and place. Findings of
-/// switched-off rules are included and marked.
+/// Checks a configuration against the lint rules. Findings are ordered by severity, then by rule
+/// and place. The result includes the findings of switched-off rules, and marks these findings.
 ///
 /// # Errors
 /// If an allowance names an unknown rule, or has no reason.

@@ -1,5 +1,5 @@
-//! A memo for a change request, as one page of HTML. The page has the memory as a picture,
-//! findings, margins of headroom, recommendation and caveats.
+//! Writes a memo for a change request, as one page of HTML. The page has a picture of the memory,
+//! findings, margins of headroom, a recommendation and caveats.
 
 use crate::config::Config;
 use crate::explain::{Explanation, explain};

@@ -5,8 +5,8 @@ use crate::place::Refusal;
 use crate::read::Reader;
 use std::collections::BTreeMap;
 
-/// Configurations of a switch by chip. A switch with one chip has a single
-/// configuration, without a name.
+/// Configurations of a switch by chip. A switch with one chip has a single configuration, without
+/// the name of a chip.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces {
     chips: BTreeMap<String, Reader>,
@@ -14,9 +14,9 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Adds a file. A name that ends in a chip's number belongs to this chip: `config_db0.json`,
-    /// `buffers.asic1.json`, `qos_asic1.json`, `pg_profile_lookup.asic0.ini`. Every other file
-    /// belongs to all chips.
+    /// Adds a configuration file. A name that ends in a chip's number belongs to this chip:
+    /// `config_db0.json`, `buffers.asic1.json`, `qos_asic1.json`, `pg_profile_lookup.asic0.ini`.
+    /// Every other file belongs to all chips.
     ///
     /// # Errors
     /// See [`Reader::add`].
@@ -37,7 +37,7 @@ impl Namespaces {
     /// `config_db.json` of the host has no chip's number.
     ///
     /// # Errors
-    /// See [`Reader::add`]. Files that fit alone may together be too large.
+    /// See [`Reader::add`]. Files of acceptable size may together be too large.
     pub fn finish(mut self) -> Result<Vec<(String, Config)>, Refusal> {
         if self.chips.is_empty() {
             self.chips.insert(String::new(), Reader::default());

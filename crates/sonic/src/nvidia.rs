@@ -1,10 +1,10 @@
 //! Headroom of NVIDIA switches: compares every row of `pg_profile_lookup.ini` with the calculation
 //! of SONiC's dynamic model.
 //!
-//! The calculation also reads the state of a running switch: cell, MAC and PHY delay, MTU and
-//! share of small packets of lossless traffic. The file does not have these values. The inputs
-//! below reproduce published rows. `docs/evidence/silicon.md` has the number of these rows, and
-//! explains the other rows.
+//! The calculation also reads the state of a running switch: cell, MAC and PHY delay, MTU and share
+//! of small packets of lossless traffic. The lookup file does not have these values. The inputs in
+//! `INPUTS` reproduce published rows. `docs/evidence/silicon.md` has the number of the reproduced
+//! rows, and explains the other rows.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::PortName;
@@ -17,12 +17,12 @@ use std::fmt::Write as _;
 
 const KIBIBYTE: i64 = 1_024;
 
-/// Inputs of the calculation that reproduce the published rows of some switches.
+/// Inputs of the headroom calculation that reproduce the published rows of some switches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inputs {
     /// Name by which the command line selects these inputs.
     pub name: &'static str,
-    /// Parts of hardware model names that select the inputs.
+    /// Parts of hardware model names for which the calculation uses these inputs.
     #[serde(skip)]
     models: &'static [&'static str],
     /// MTU of lossless traffic (bytes).
@@ -33,25 +33,27 @@ pub struct Inputs {
     pub small_percent: u32,
     /// Size of a memory cell of the chip (bytes).
     pub cell: u32,
-    /// Delay of MAC and PHY, as data that arrives meanwhile (bytes).
+    /// Delay of MAC and PHY, as the amount of data that arrives during the delay (bytes).
     pub mac_phy_bytes: f64,
     /// Whether the latency of a tile of the chip adds to the headroom.
     pub tile: bool,
-    /// Response time of the peer at 800 Gb/s (quanta), if SONiC's script has another time.
+    /// Response time of the peer at 800 Gb/s (quanta), if it differs from the response time in
+    /// SONiC's script.
     pub quanta_800g: Option<u32>,
 }
 
-/// Delay of MAC and PHY of 0.8 KiB: `platform/mellanox/asic_table.j2` of sonic-buildimage, for all
-/// generations.
+/// Delay of MAC and PHY of 0.8 KiB. The file `platform/mellanox/asic_table.j2` of sonic-buildimage
+/// has this value for all generations of chips.
 const MAC_PHY: f64 = 0.8 * 1024.0;
 
-/// Pipeline latency of 19 KiB, and of 42 KiB on Spectrum-6 (cells of 256 B): `asic_table.j2`, and
-/// `xon` of every published row of one pipeline.
+/// Pipeline latency of 19 KiB, and of 42 KiB on Spectrum-6 (cells of 256 B). The latency is in
+/// `asic_table.j2`, and in `xon` of every published row of chips with one pipeline.
 fn pipeline_bytes(cell: u64) -> f64 {
     if cell == 256 { 42.0 * 1024.0 } else { 19.0 * 1024.0 }
 }
 
-/// Ordered so that a model's name comes before its prefixes, because the first match wins.
+/// Inputs of the calculation by hardware model. A model's name comes before its prefixes, because
+/// the first match wins.
 static INPUTS: &[Inputs] = &[
     Inputs {
         name: "spectrum3-old",
@@ -86,8 +88,8 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: None,
     },
-    // Traffic has only packets of 64 B, each in two cells: the script's factor for cells of up to
-    // 128 B.
+    // The traffic has only packets of 64 B, each in two cells. SONiC's script uses this factor for
+    // cells of up to 128 B.
     Inputs {
         name: "spectrum4-small",
         models: &["SN5600-V256"],
@@ -121,7 +123,7 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: Some(1_810),
     },
-    // SONiC writes the following inputs today; no test compares them with published rows.
+    // SONiC writes these inputs today; no test compares the inputs with published rows.
     Inputs {
         name: "spectrum1",
         models: &["SN2"],
@@ -146,7 +148,7 @@ static INPUTS: &[Inputs] = &[
     },
 ];
 
-/// Headroom of a row, as published and as computed.
+/// Headroom of a row in the lookup file, as published and as computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadroomRow {
     /// Speed of the row's ports (Mb/s).
@@ -250,7 +252,7 @@ impl Inputs {
         .profile()
     }
 
-    /// Explains why a published row differs from the calculation.
+    /// Explains why a published row of headroom differs from the calculation.
     fn why(&self, row: &LookupRow, profile: &Profile, all: &[LookupRow]) -> String {
         let off = profile.xoff_bytes as i64 - i64::try_from(row.xoff).unwrap_or(i64::MAX);
         if off == 0 {
@@ -297,8 +299,8 @@ impl Inputs {
 
 /// Returns the profile that the switch computes for a port in the dynamic model, for an exponent of
 /// alpha. The script for the family of `chip` derives the profile from the port's speed, cable, MTU
-/// and lanes, and from the configured lossless traffic pattern. `None` for other vendors, and if
-/// speed or cable are not known.
+/// and lanes. The script also reads the configured pattern of lossless traffic. The result is
+/// `None` for other vendors, and if speed or cable are not known.
 #[must_use]
 pub fn computed_profile(
     config: &Config,
@@ -348,7 +350,7 @@ pub fn computed_profile(
     })
 }
 
-/// Formats published and computed headroom of all rows as text.
+/// Formats the published and the computed headroom of all rows as text.
 #[must_use]
 pub fn text(table: &Table) -> String {
     let mut text = String::new();

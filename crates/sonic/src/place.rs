@@ -15,7 +15,7 @@ pub struct ConfigPlace {
     pub table: Arc<str>,
     /// Key of the entry within the table (`Ethernet0|3-4`).
     pub key: Arc<str>,
-    /// Name of the entry's field (`profile`); empty for the entry itself.
+    /// Name of the entry's field (`profile`); empty if the place is the whole entry.
     pub field: Arc<str>,
 }
 
@@ -64,12 +64,12 @@ pub struct Placed<T> {
     pub place: ConfigPlace,
 }
 
-/// Whether a problem removes a value from the configuration.
+/// Whether the reader omits a value because of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// The reader cannot use the value and omits the value.
     Refused,
-    /// The reader did not understand a part of the file, but no value depends on the part.
+    /// The reader did not understand a part of the file, but no value depends on this part.
     Note,
 }
 
@@ -98,7 +98,7 @@ impl fmt::Display for Problem {
 pub struct Refusal {
     /// Name of the file, as given by the caller.
     pub file: String,
-    /// Number of the line, from 1; 0 for the whole file.
+    /// Number of the line in the file, from 1; 0 for the whole file.
     pub line: u32,
     /// Text of the message about the refused file.
     pub message: String,

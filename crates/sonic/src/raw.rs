@@ -1,11 +1,12 @@
-//! A configuration as text, before interpretation: tables, keys and fields with their lines.
+//! A configuration as uninterpreted text: tables, keys and fields with their line numbers.
 
 use crate::keys;
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Largest number of recorded problems. A generator often repeats one mistake in all entries.
+/// Largest number of problems that the reader records. A generator often repeats one mistake in all
+/// entries.
 pub(crate) const PROBLEMS_MAX: usize = 1_000;
 
 /// Size of the largest configuration file that the reader accepts (bytes).
@@ -42,9 +43,9 @@ pub(crate) struct RawTables {
     pub(crate) problems: Vec<Problem>,
     /// Vendor of the configuration files, if they are not SONiC's.
     pub(crate) vendor: Option<&'static str>,
-    /// Alpha of lossless groups that another file of the vendor has.
+    /// Alpha of lossless groups, which another file of the vendor contains.
     pub(crate) lossless_alpha: Option<RawField>,
-    /// Number of tables, keys and fields read so far.
+    /// Number of tables, keys and fields that the reader has read so far.
     keys: usize,
 }
 
@@ -73,8 +74,8 @@ impl RawTables {
             .or_insert_with(|| RawEntry { place: place.clone(), fields: BTreeMap::new() });
         for (name, field) in fields {
             match entry.fields.get(&name) {
-                // The text NULL means that the switch computes the value; a dump of the running
-                // state has the result.
+                // The text NULL means that the switch computes the value. A dump of the running
+                // state has the computed value.
                 Some(old) if old.text == "NULL" || field.text == "NULL" => {
                     if old.text == "NULL" {
                         entry.fields.insert(name, field);

@@ -20,12 +20,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads a configuration file, which messages call `name`. The content determines the kind of
-    /// file: JSON (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`,
+    /// Reads a configuration file; messages name the file `name`. The content determines the kind
+    /// of file: JSON (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`,
     /// `port_config.ini`, output of `show buffer`, or settings of devlink, Cumulus, Junos and EOS.
     ///
     /// # Errors
-    /// If the file has an unknown kind, or is damaged. The error has the line and advice.
+    /// If the file has an unknown kind, or is damaged. The error names the line and gives advice.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Refusal> {
         let text = raw::text(name, bytes)?;
         let file: Arc<str> = name.into();
@@ -54,8 +54,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the configuration of all files. Its `problems` list the values that the reader
-    /// did not understand.
+    /// Returns the typed configuration of all files. The list `problems` has the values that the
+    /// reader did not understand.
     #[must_use]
     pub fn finish(self) -> Config {
         let Self { mut raw, mut config } = self;

@@ -1,11 +1,11 @@
-//! Resolves the profile that a group or queue finally uses.
+//! Finds the buffer profile that a priority group or a queue uses.
 
 use crate::config::{Assigned, Config, LookupRow, Mode, Model, Pool, Profile, Side, Threshold};
 use crate::keys::PortName;
 use crate::place::Placed;
 use std::collections::BTreeSet;
 
-/// Pool of the profiles that the switch makes from rows of speed and cable.
+/// Name of the pool for the profiles that the switch makes from rows of speed and cable.
 pub const LOSSLESS_POOL: &str = "ingress_lossless_pool";
 /// Name of the pool with the lossless egress queues.
 pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
@@ -15,9 +15,10 @@ pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
 pub enum Resolved {
     /// No profile is assigned to the group or queue.
     Nothing,
-    /// The profile is in the configuration, or made from a row of `pg_profile_lookup.ini`.
+    /// The profile is in the configuration, or the switch makes it from a row of
+    /// `pg_profile_lookup.ini`.
     Profile(Box<Profile>),
-    /// The switch computes the profile, with the given exponent of alpha.
+    /// The switch computes the profile; the value is the exponent of alpha.
     Computed(i8),
     /// The assigned profile does not exist; the value is its name.
     Dangling(Placed<String>),
@@ -108,7 +109,7 @@ impl Config {
         self.lookup.iter().find(|row| row.speed_mbps == speed_mbps && row.cable_metres == cable_metres)
     }
 
-    /// Returns the profile that the switch makes from a row.
+    /// Returns the profile that the switch makes from a row of `pg_profile_lookup.ini`.
     #[must_use]
     pub fn profile_of(&self, row: &LookupRow) -> Profile {
         let at = |field: &str| row.place.field(field, row.place.line);
@@ -134,8 +135,8 @@ impl Config {
         }
     }
 
-    /// Lossless priorities of a port: the priorities with PFC. If no file configures PFC, the
-    /// numbers of the queues in the lossless egress pool.
+    /// Returns the lossless priorities of a port: the priorities with PFC. If no file configures
+    /// PFC, the result is the numbers of the queues in the lossless egress pool.
     #[must_use]
     pub fn lossless_priorities(&self, port: &PortName) -> BTreeSet<u8> {
         if !self.port_qos.is_empty() {

@@ -8,7 +8,7 @@ use crate::raw::{RawEntry, RawField, RawTables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Whether the text is the output of one of the commands above.
+/// Whether the text is the output of `show buffer` or `mmuconfig -l`.
 pub(crate) fn detect(text: &str) -> bool {
     text.lines().any(|line| title(line).is_some())
 }
@@ -34,8 +34,8 @@ fn is_rule(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| c == '-' || c == ' ')
 }
 
-/// Reads the output of a command. Lines outside the blocks are recorded, except prompts,
-/// totals and empty lines.
+/// Reads the output of `show buffer` or `mmuconfig -l`. Lines outside the blocks are recorded as
+/// problems, except prompts, totals and empty lines.
 pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let mut open: Option<RawEntry> = None;
     for (line, content) in (1..).zip(text.lines()) {
@@ -45,7 +45,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
             let place = ConfigPlace::entry(file, line, table, key);
             open = Some(RawEntry { place, fields: BTreeMap::new() });
         } else if content.trim().is_empty() || is_rule(content) || is_frame(content) {
-            // Empty lines and lines of hyphens frame the blocks.
+            // Empty lines and lines of hyphens begin and end the blocks of the output.
         } else {
             let mut words = content.split_whitespace();
             match (&mut open, words.next(), words.next(), words.next()) {
@@ -66,14 +66,14 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
     Ok(())
 }
 
-/// Whether a line is a prompt or a total of `-vv`.
+/// Whether a line is a prompt, or a total that the option `-vv` prints.
 fn is_frame(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("Total ") || line.contains("$ ") || line.starts_with("# ")
 }
 
-/// Adds a block of the output to the tables. Rows below "Lossless traffic pattern" belong to two
-/// tables.
+/// Adds a block of the output to the configuration tables. Rows below "Lossless traffic pattern"
+/// belong to two tables.
 fn close(entry: Option<RawEntry>, raw: &mut RawTables) {
     let Some(RawEntry { place, fields }) = entry else { return };
     if !place.table.is_empty() {

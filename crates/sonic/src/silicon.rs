@@ -1,7 +1,7 @@
 //! Predicts where a chip pauses, drops and resumes with a configuration, in cells and packets.
 //!
-//! `docs/evidence/silicon.md` has the rules, and the measurements that the rules were compared
-//! with.
+//! `docs/evidence/silicon.md` has the rules of the prediction, and compares the rules with
+//! measurements.
 
 mod chips;
 pub mod headroom;
@@ -26,7 +26,7 @@ use bufferlab_params::suggestion;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PredictError {
-    /// Text of the error message.
+    /// Text of the error message about the prediction.
     pub message: String,
     /// Advice to the user on how to correct the error.
     pub help: String,
@@ -42,7 +42,7 @@ impl PredictError {
 /// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChipChoice {
-    /// Name of the chip family that the user gives.
+    /// Name of the chip family, if the user gives a name.
     pub name: Option<String>,
     /// Size of a cell (bytes), if it differs from the cell size of the chip's family.
     pub cell: Option<u64>,
@@ -51,14 +51,14 @@ pub struct ChipChoice {
 }
 
 impl ChipChoice {
-    /// Whether the user gives a name, a cell or slices.
+    /// Whether the user gives the name of a chip, the size of a cell or the number of slices.
     #[must_use]
     pub fn is_given(&self) -> bool {
         *self != Self::default()
     }
 
-    /// The chip of a configuration. For a switch that is not in the list, the user can give the
-    /// size of a cell. Without `slices`, the memory of such a switch is one part.
+    /// Returns the chip of a configuration. For a switch that is not in the list, the user can give
+    /// the size of a cell. Without `slices`, the memory of such a switch is one slice.
     ///
     /// # Errors
     /// Returns the errors of [`chip_for`]. Also fails if the size of a cell or the number of slices
@@ -85,8 +85,8 @@ impl ChipChoice {
 }
 
 /// Returns a chip with the size of a cell and the number of slices that the user gives. Other facts
-/// come from `base`; without `base`, the accounting follows from the vendor. The value lives as
-/// long as the program, as chip families do.
+/// come from `base`; without `base`, the accounting follows from the vendor. The returned chip
+/// lives as long as the program, as chip families do.
 fn by_hand(config: &Config, base: Option<&'static Chip>, cell: u64, slices: u64) -> &'static Chip {
     let unknown = if chips::is_nvidia(config) { Rule::OneLevel } else { Rule::Cells };
     let rule = match base.map_or(unknown, |chip| chip.rule) {
@@ -108,11 +108,11 @@ fn by_hand(config: &Config, base: Option<&'static Chip>, cell: u64, slices: u64)
     }))
 }
 
-/// Largest cell (bytes) and number of slices given by hand.
+/// Largest size of a cell (bytes) and largest number of slices that a user can give.
 const CELL_MAX: u64 = 65_536;
 const SLICES_MAX: u64 = 64;
 
-/// Returns the chip family with the name `name`, or without a name the chip of the configured
+/// Returns the chip family called `name`. Without a name, returns the chip of the configured
 /// switch.
 ///
 /// # Errors

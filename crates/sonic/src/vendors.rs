@@ -16,7 +16,8 @@ use crate::resolve::LOSSLESS_POOL;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Size of the largest file (bytes). A switch of 128 ports has about 1 MB of devlink's JSON.
+/// Size of the largest file of another vendor (bytes). A switch of 128 ports has about 1 MB of
+/// devlink's JSON.
 pub(crate) const BYTES_MAX: usize = 8 << 20;
 
 /// Vendor in whose notation a file is written.
@@ -43,7 +44,7 @@ pub(crate) fn detect(text: &str) -> Option<Vendor> {
     }
 }
 
-/// Reads the text of a vendor into the tables.
+/// Reads the text of a vendor into SONiC's tables.
 ///
 /// # Errors
 /// If the file is damaged, or names too many ports and values.
@@ -69,8 +70,8 @@ pub(crate) fn read(vendor: Vendor, file: &Arc<str>, text: &str, raw: &mut RawTab
     import.refused.map_or(Ok(()), Err)
 }
 
-/// Joins settings that a vendor has in several files: the alpha and the pool of Cumulus' lossless
-/// groups, and the sizes of pools that are shares of a known memory.
+/// Joins settings that a vendor has in several files. Cumulus has alpha and pool of lossless groups
+/// in different files. The sizes of some pools are shares of a known memory.
 pub(crate) fn complete(raw: &mut RawTables) {
     if raw.vendor.is_none() {
         return;
@@ -107,7 +108,7 @@ struct Import<'a> {
     file: &'a Arc<str>,
     raw: &'a mut RawTables,
     name: &'static str,
-    /// Number of the line that is being read, from 1.
+    /// Number of the file's line that the reader is at, from 1.
     line: u32,
     refused: Option<Refusal>,
 }
@@ -136,7 +137,7 @@ impl Import<'_> {
         }
     }
 
-    /// Splits a list of ports and counts them: `swp1-swp4,swp6s0-swp6s3`, `et-0/0/1`,
+    /// Splits a list of ports and counts the ports: `swp1-swp4,swp6s0-swp6s3`, `et-0/0/1`,
     /// `Ethernet1-4,7`.
     fn ports(&mut self, text: &str) -> Vec<String> {
         let (mut found, mut prefix) = (Vec::new(), "");
@@ -157,7 +158,8 @@ impl Import<'_> {
         self.counted(found)
     }
 
-    /// Returns the names, or none after the largest number of names and values.
+    /// Counts the names and returns them. If the files have too many names and values, returns no
+    /// names.
     fn counted(&mut self, names: Vec<String>) -> Vec<String> {
         if self.refused.is_none() {
             self.refused = self.raw.count(self.file, self.line, names.len()).err();
@@ -165,7 +167,7 @@ impl Import<'_> {
         if self.refused.is_some() { Vec::new() } else { names }
     }
 
-    /// Sets a field of a port and number, as in `BUFFER_PG|swp1|3`.
+    /// Sets a field for each port and each number of a group or queue, as in `BUFFER_PG|swp1|3`.
     fn set_each(&mut self, table: &str, ports: &[String], numbers: &[u8], field: &str, text: &str) {
         for port in ports {
             for number in numbers {

@@ -12,7 +12,8 @@ typedef unsigned long long u64;
 #define SECTION(name) __attribute__((section(name), used))
 #define OF_KERNEL __attribute__((preserve_access_index))
 
-// Only its address is used. A declaration without a body would be a different type.
+// The program uses only the address of `sock`. A declaration without a body would be a different
+// type.
 struct sock {
 } OF_KERNEL;
 
@@ -58,10 +59,10 @@ enum { DEMAND_CWR = 4 };
 enum { ACK_DELAYED = 2, ACK_NOW = 16 };
 enum { NON_RESTRICTED = 1, NEEDS_ECN = 2 };
 
-// Alpha is a fraction of 1,024 (3.3, 4.2: g is 1/16).
+// Alpha is a fraction of 1,024. The weight g is 1/16 (sections 3.3 and 4.2).
 enum { ONE = 1024, GAIN_SHIFT = 4 };
 
-// State of a connection, in the kernel's space for congestion controls.
+// State of a connection, which is in the kernel's memory for congestion controls.
 struct state {
     u32 alpha;
     u32 window_end;
@@ -96,7 +97,7 @@ int dctcp_init(u64 *ctx)
 {
     struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
     struct state *own = state_of(tp);
-    // 4.2: without an estimate, a flow reacts to its first mark as to a loss.
+    // Section 4.2: without an estimate, a flow reacts to its first mark as to a loss.
     own->alpha = ONE;
     own->before_loss = 0;
     own->prior_rcv_nxt = tp->rcv_nxt;
@@ -105,7 +106,7 @@ int dctcp_init(u64 *ctx)
     return 0;
 }
 
-// 3.3, steps 5 to 9: once per window, alpha moves towards the fraction of marked packets.
+// Section 3.3, steps 5 to 9: once per window, alpha moves towards the fraction of marked packets.
 SECTION("struct_ops/dctcp_in_ack_event")
 int dctcp_in_ack_event(u64 *ctx)
 {
@@ -126,7 +127,7 @@ int dctcp_in_ack_event(u64 *ctx)
     return 0;
 }
 
-// 3.3, step 10: a mark reduces the window by alpha / 2.
+// Section 3.3, step 10: a mark reduces the window by alpha / 2.
 SECTION("struct_ops/dctcp_ssthresh")
 int dctcp_ssthresh(u64 *ctx)
 {
@@ -138,7 +139,7 @@ int dctcp_ssthresh(u64 *ctx)
     return left > 2 ? left : 2;
 }
 
-// 3.4: the window grows as in ordinary TCP.
+// Section 3.4: the window grows as in ordinary TCP.
 SECTION("struct_ops/dctcp_cong_avoid")
 int dctcp_cong_avoid(u64 *ctx)
 {

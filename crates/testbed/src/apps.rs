@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A message of a flow, to be sent over a connection between two hosts.
+/// A message of a flow, which a host sends over a connection between two hosts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) flow: usize,
@@ -24,9 +24,9 @@ pub(crate) struct Message {
 /// An event of a connection between two hosts.
 #[derive(Clone, Debug)]
 pub(crate) enum AppEvent {
-    /// The receiver has the last byte of a flow.
+    /// The receiving host has the last byte of a flow.
     Arrived { flow: usize, at_ns: u64, bytes: u64 },
-    /// A flow of the program iperf3 has ended, with this measurement.
+    /// The program iperf3 has ended a flow, with this measurement.
     Measured(Measured),
     /// A connection between two hosts broke.
     Broken,
@@ -61,7 +61,8 @@ impl CodePoints {
         Self { first: tos(first), then: later.map(|(priority, from)| (*from, tos(priority))).collect() }
     }
 
-    /// Code point of the flow's byte after `sent`, and the number of bytes with that code point.
+    /// Returns the code point of the flow's byte after the first `sent` bytes, and the number of
+    /// further bytes with this code point.
     fn at(&self, sent: u64) -> (u32, u64) {
         let passed = self.then.partition_point(|(from, _)| *from <= sent);
         let tos = passed.checked_sub(1).map_or(self.first, |last| self.then[last].1);
@@ -69,8 +70,8 @@ impl CodePoints {
     }
 }
 
-/// Limit of unsent bytes in a socket whose code point changes during a flow.
-/// Packets get the code point of their departure.
+/// Limit of unsent bytes in a socket whose code point changes during a flow. A packet has the code
+/// point that the socket has when the packet departs.
 const MOST_UNSENT: u32 = 1 << 14;
 
 /// Number of bytes that an application writes or reads at a time.
@@ -120,7 +121,7 @@ fn listen(dst: (u32, &str), transport: &TransportSpec) -> Result<(TcpListener, u
     let own = SocketAddr::from((address(dst.0), 0));
     // Acknowledgements have the priority of the transport's control packets.
     let tos = u32::from(code_point(transport.control_priority)) << 2;
-    // The receiver of DCTCP must report exactly which packets were marked.
+    // The receiver of DCTCP must report exactly which packets the switch marked.
     let control = kernel_name(&transport.congestion_control).to_owned();
     let listener = crate::lab::in_network(dst.1, move || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;

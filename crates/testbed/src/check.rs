@@ -1,4 +1,4 @@
-//! Checks whether this machine meets the testbed's requirements, with advice for installing.
+//! Checks whether this machine meets the testbed's requirements, and gives advice for installing.
 
 use crate::dctcp;
 use crate::machine::find;
@@ -98,8 +98,7 @@ fn may_unshare() -> bool {
     in_namespaces(&["true"])
 }
 
-/// Whether commands of this user may run with the switch's real-time priority, in namespaces if
-/// needed.
+/// Whether commands of this user may have the switch's real-time priority, in namespaces if needed.
 fn may_be_real_time() -> bool {
     in_namespaces(&["chrt", "--fifo", "50", "true"])
 }

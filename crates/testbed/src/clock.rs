@@ -9,12 +9,12 @@ pub(crate) fn now_ns() -> u64 {
     since.as_nanos() as u64
 }
 
-/// Time from `began_ns` until the current time.
+/// Returns the time from `began_ns` until the current time.
 pub(crate) fn since(began_ns: u64) -> Time {
     Time::from_ns(now_ns().saturating_sub(began_ns))
 }
 
-/// Converts a span to the type of the standard library.
+/// Converts a duration to the type of the standard library.
 pub(crate) fn duration(span: Time) -> Duration {
     Duration::from_nanos(span.0 / 1_000)
 }

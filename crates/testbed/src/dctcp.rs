@@ -1,20 +1,21 @@
-//! DCTCP for kernels without DCTCP: the testbed compiles and loads a BPF congestion
-//! control (RFC 8257).
+//! DCTCP for kernels that lack DCTCP: the testbed compiles and loads a BPF congestion control (RFC
+//! 8257).
 //!
-//! The kernel unloads the congestion control when the process ends, even after a crash.
+//! The kernel unloads the BPF program when the process ends, even after a crash.
 
 use std::path::Path;
 
 /// Name of DCTCP in scenarios, and in kernels that have DCTCP.
 pub(crate) const NAME: &str = "dctcp";
-/// Name of the testbed's DCTCP in the kernel, which allows no longer name.
+/// Name of the testbed's DCTCP in the kernel. The kernel does not allow a longer name.
 pub(crate) const OWN_NAME: &str = "bufferlab_dctcp";
 /// File with the type information of the running kernel.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// Name of the compiler for the testbed's BPF program.
 const COMPILER: &str = "clang";
 
-/// Missing requirement for loading DCTCP, with advice; `None` if every requirement is met.
+/// Returns the missing requirement for loading DCTCP, with advice; `None` if every requirement is
+/// met.
 pub(crate) fn missing() -> Option<&'static str> {
     if !cfg!(feature = "dctcp") {
         return Some("build with `--features dctcp` (needs apt-get install libelf-dev zlib1g-dev)");
@@ -51,7 +52,7 @@ mod with_bpf {
     }
 
     impl Dctcp {
-        /// Compiles and loads the BPF program; `folder` receives its files.
+        /// Compiles and loads the BPF program. `folder` receives the compiled files.
         pub(crate) fn load(folder: &Path) -> Result<Self, TestbedError> {
             let (source, object) = (folder.join("dctcp.bpf.c"), folder.join("dctcp.bpf.o"));
             std::fs::write(&source, SOURCE).map_err(TestbedError::Io)?;

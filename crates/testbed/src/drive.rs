@@ -1,5 +1,5 @@
-//! Starts each flow at its time on a connection between hosts. When a query is complete, starts the
-//! next query.
+//! Starts each flow at its start time on a connection between hosts. When a query is complete,
+//! starts the next query.
 
 use crate::apps::{AppEvent, Connection};
 use crate::clock::{duration, now_ns, since};
@@ -19,24 +19,24 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 /// An action of the testbed's driver that is due at a certain time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
-    /// A thread of a closed loop sends its next query.
+    /// A thread of a closed-loop workload sends its next query.
     Ask { of: usize, thread: u32 },
     /// A request has reached its server, which answers.
     Answer { of: usize, thread: u32, answer: usize },
 }
 
-/// Identity of a connection: transport, source and destination. A connection of a closed loop
-/// also has the loop, the loop's thread, and the connection's number in the thread.
+/// Identity of a connection: transport, source and destination. A connection of a closed loop also
+/// has the number of the loop, of the loop's thread, and of the connection in the thread.
 type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
 
-/// A query of which some answers have not arrived.
+/// A query for which some answers have not arrived.
 struct Asked {
     index: usize,
     missing: usize,
     flows: Vec<(FlowSpec, u32)>,
 }
 
-/// Connection that carries a flow.
+/// Connection that carries a flow, and its state before the flow.
 struct Carried {
     key: Key,
     /// Index of the flow's connection among the connections of its key;
@@ -55,7 +55,7 @@ struct Driver<'a> {
     idle: BTreeMap<Key, Vec<usize>>,
     /// Flows that wait for a connection, by the key of the connection.
     waiting: BTreeMap<Key, VecDeque<usize>>,
-    /// By flow: the flow's connection, and the bytes that the connection received before the flow.
+    /// For each flow: its connection, and the bytes that the connection received before the flow.
     keys: Vec<Carried>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     asked: BTreeMap<(usize, u32), Asked>,
@@ -201,7 +201,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Opens missing connections of a query, and stores the requested values in memcached.
+    /// Opens the connections that a query lacks, and stores the requested values in memcached.
     fn connect(&mut self, query: &LoopQuery, (of, thread): (usize, u32)) -> Result<(), TestbedError> {
         let transport = self.classes[usize::from(self.loops[of].class)].carriage.transport;
         for answer in &query.answers {
@@ -238,8 +238,8 @@ impl Driver<'_> {
         let (delay, class) = (self.loops[of].request_delay, self.loops[of].class);
         let Some(query) = self.loops[of].queries.ask(thread) else { return Ok(()) };
         let delay = delay.unwrap_or(Time(self.plan.base_rtt().0 / 2));
-        // The first query of a thread waits for its connections.
-        // In the simulator, connections exist from the start, so this wait is not counted.
+        // The first query of a thread waits until its connections are open. In the simulator,
+        // connections exist from the start, so this wait is not counted.
         self.connect(&query, (of, thread))?;
         let now = self.now().max(now);
         let spec = |answer: &bufferlab_workload::Answer| FlowSpec {
@@ -255,8 +255,8 @@ impl Driver<'_> {
             node: FlowSpec::NO_NODE,
         };
         let flows: Vec<_> = query.answers.iter().map(|answer| (spec(answer), answer.connection)).collect();
-        // Memcached clients send requests over the network now, so the delay of
-        // a request is not added.
+        // Memcached clients send real requests over the network now, so the driver adds no delay
+        // for a request.
         let due = if self.programs.is_some() { now } else { now + delay };
         for answer in 0..flows.len() {
             self.due.push(Reverse((due, Due::Answer { of, thread, answer })));
@@ -275,7 +275,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Starts a flow whose data the application has.
+    /// Starts a flow whose data the sending application has.
     fn start(&mut self, spec: FlowSpec, of_loop: Option<(usize, u32, u32)>) -> Result<(), TestbedError> {
         let transport = self.classes[usize::from(spec.class)].carriage.transport;
         let key = (transport, spec.src, spec.dst, of_loop);
@@ -300,7 +300,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Opens another connection of a key; returns its index.
+    /// Opens another connection with the transport and hosts of `key`; returns the connection's
+    /// index.
     fn open(&mut self, key: Key) -> Result<usize, TestbedError> {
         let (transport, src, dst, _) = key;
         let spec = &self.plan.scenario().transports[transport as usize];
@@ -326,8 +327,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Sends `flow` over an idle connection of its key.
-    /// If no connection is idle and the key may have more connections, opens a new connection.
+    /// Sends `flow` over an idle connection with the transport and hosts of `key`. If no connection
+    /// is idle and more connections are allowed, opens a new connection.
     fn carry(&mut self, key: Key, flow: usize) -> Result<(), TestbedError> {
         let place = match self.idle.get_mut(&key).and_then(Vec::pop) {
             Some(place) => place,

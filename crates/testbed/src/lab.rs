@@ -1,4 +1,4 @@
-//! Creates the hosts and links of a testbed inside its sandbox, and sets the links' rates.
+//! Creates the hosts and links of a testbed inside its sandbox, and sets the rates of the links.
 
 use crate::error::TestbedError;
 use crate::plan::{Plan, interface};
@@ -36,14 +36,14 @@ pub(crate) fn run_in(name: &str, line: &str) -> Result<(), TestbedError> {
     run(&format!("nsenter --net=/run/netns/{name} {line}"))
 }
 
-/// Mounts /proc, so that this folder shows the processes of the sandbox.
+/// Mounts /proc, so that the folder /proc shows the processes of the sandbox.
 pub(crate) fn mount_processes() -> Result<(), TestbedError> {
     run("mount -t proc proc /proc")
 }
 
-/// Builds the network of a plan: hosts, links and rates.
+/// Builds the network of a plan: hosts, links and rates of the links.
 pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
-    // Names of namespaces are files in /run; this mount is visible only in the sandbox.
+    // Names of namespaces are files in /run. This mount of /run is visible only in the sandbox.
     run("mount -t tmpfs bufferlab /run")?;
     run(&format!("ip netns add {SWITCH}"))?;
     run_in(SWITCH, "ip link set lo up")?;
@@ -56,10 +56,11 @@ pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
     std::fs::write(NAMES, names.collect::<Vec<_>>().join("\n")).map_err(TestbedError::Io)
 }
 
-/// Removes the network. Deleting the names removes the namespaces with their links.
+/// Removes the network. Removing the names of the namespaces removes the namespaces and their
+/// links.
 pub(crate) fn destroy() {
-    // An error is ignored: open sockets may still keep a namespace, which ends with the sandbox's
-    // process.
+    // An error is ignored: open sockets may still keep a namespace. The namespace then ends with
+    // the sandbox's process.
     let _ = run("umount --recursive --lazy /run");
 }
 
@@ -76,7 +77,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     run_in(name, &format!("ip addr add {}/24 dev {CARD}", address(index as u32)))?;
     run_in(name, &format!("ip link set {CARD} up"))?;
     run_in(SWITCH, &format!("ip link set {port} up"))?;
-    // A veth has no rate. Without a token bucket, whole windows would reach the switch immediately.
+    // A veth link has no rate. Without a token bucket, whole windows would reach the switch
+    // immediately.
     let (rate, burst) = (host.rate.0, if host.rate.0 < 300_000_000 { 3_200 } else { 8_000 });
     run_in(
         name,
@@ -128,7 +130,7 @@ pub(crate) fn set(name: &str, knob: &str, value: &str) -> Result<(), TestbedErro
         why: error.to_string(),
     };
     let (knob, value) = (knob.replace('.', "/"), value.to_owned());
-    // The folder /proc/sys/net shows the network namespace of the thread that opens it.
+    // The folder /proc/sys/net shows the network namespace of the thread that opens a file in it.
     in_network(name, move || std::fs::write(format!("/proc/sys/{knob}"), value))?.map_err(failed)
 }
 

@@ -1,4 +1,5 @@
-//! Scenarios with real hosts: the simulator's scenario files, run with the kernel's TCP.
+//! Runs scenarios with real hosts: the simulator's scenario files, with the TCP of the Linux
+//! kernel.
 //!
 //! ```text
 //!   scenario ──► Plan ──► sandbox: new namespaces ────────► hosts, links, rates (ip, tc, ethtool)
@@ -8,8 +9,8 @@
 //!                            tables of a simulation ◄── flows, queries, record ◄──────┘
 //! ```
 //!
-//! All resources are in namespaces that end with their processes, so a run leaves no traces,
-//! even after a crash.
+//! All resources of a run are in namespaces that end with their processes, so a run leaves no
+//! traces, even after a crash.
 
 #[cfg(target_os = "linux")]
 mod apps;

@@ -11,10 +11,10 @@ pub struct FlowOutcome {
     pub spec: FlowSpec,
     /// Time at which the sending application had the flow's data.
     pub started: Time,
-    /// Arrival time of the flow's last byte; `None` if the run ended first.
+    /// Arrival time of the flow's last byte; `None` if the run ended before.
     pub completed: Option<Time>,
     /// Number of the flow at the switch, a hash of addresses and ports. All messages of a
-    /// connection have one number.
+    /// connection have an equal number.
     pub hash: u32,
 }
 
@@ -33,7 +33,7 @@ pub struct QueryOutcome {
     pub answers: u32,
     /// Total size of all answers to the query (bytes).
     pub bytes: u64,
-    /// Arrival time of the query's last answer; `None` if the run ended first.
+    /// Arrival time of the query's last answer; `None` if the run ended before.
     pub completed: Option<Time>,
 }
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The switch and the simulator share only the core: the simulator has a separate calendar,
-//! links and clocks. The comparison covers:
+//! separate links and separate clocks. The comparison covers:
 //!
 //! * for every packet, whether it was sent or lost, whether it was marked,
 //!   and when its transmission began (ns);

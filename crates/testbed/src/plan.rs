@@ -17,7 +17,7 @@ pub enum PlanError {
     Unsupported {
         /// Feature that the scenario needs and the testbed lacks.
         what: String,
-        /// Advice how to change the scenario so that it does not need the feature.
+        /// Advice on how to change the scenario so that it does not need the feature.
         advice: String,
     },
     /// The scenario's switch cannot be loaded as a switch of real packets.
@@ -36,7 +36,7 @@ pub struct Plan {
     pub(crate) hosts: Vec<Host>,
 }
 
-/// A host of the plan, and its cable to the switch.
+/// A host of the plan, with its cable to the switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) name: String,
@@ -92,7 +92,7 @@ impl Plan {
         transports.any(|transport| kernel_name(&transport.congestion_control) == dctcp::OWN_NAME)
     }
 
-    /// Round-trip time without queues: the delay of four cables.
+    /// Round-trip time without queues: the sum of the delays of four cables.
     pub(crate) fn base_rtt(&self) -> Time {
         Time(self.scenario().topology.links[0].delay.0 * 4)
     }
@@ -175,17 +175,18 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
     Ok(())
 }
 
-/// The kernel's name for a congestion control of scenarios.
+/// Returns the kernel's name for a congestion control that scenarios name.
 pub(crate) fn kernel_name(name: &str) -> &str {
     match name {
-        // ECN* is Reno that halves its window at a mark, as Linux does (RFC 3168).
+        // ECN* is Reno that halves its window at a congestion mark, as Linux does (RFC 3168).
         "newreno" | "ecn-star" => "reno",
         dctcp::NAME if !has_dctcp() => dctcp::OWN_NAME,
         other => other,
     }
 }
 
-/// Text of the switch's file: its ports, and the table `[switch]` of the resolved scenario.
+/// Formats the text of the switch file: the ports, and the table `[switch]` of the resolved
+/// scenario.
 fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let scenario = &loaded.scenario;
     let mut text = format!(
@@ -201,8 +202,8 @@ fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let queues = scenario.switches[0].queues_per_port.min(8);
     let priorities: Vec<_> =
         (0..queues).map(|p| format!("{{ code_point = {}, priority = {p} }}", code_point(p))).collect();
-    // The switch's delay line delays a frame by the sum of the delays of two cables, those of
-    // sender and receiver.
+    // The switch's delay line delays a frame by the delays of two cables: the sender's cable and
+    // the receiver's cable.
     let delay = format_time(Time(delay.0 * 2));
     let _ = writeln!(text, "[forwarding]\ndelay = {delay:?}\npriorities = [{}]", priorities.join(", "));
     let resolved: toml::Table = toml::from_str(&loaded.resolved).expect("a resolved scenario is TOML");

@@ -1,8 +1,8 @@
-//! Programs that carry the workloads in place of the built-in applications:
-//! iperf3 for unlimited flows, memcached for queries.
+//! Programs that carry the workloads in place of the built-in applications: iperf3 carries
+//! unlimited flows, and memcached answers queries.
 //!
 //! Programs run in the hosts' network namespaces, so they end with the sandbox, even after a crash.
-//! The end of a run stops the programs earlier.
+//! If a run ends regularly, it stops the programs earlier.
 
 mod iperf3;
 mod memcached;
@@ -29,7 +29,7 @@ pub(crate) const PROGRAMS: [(&str, &str); 2] =
     [("iperf3", "apt-get install iperf3"), ("memcached", "apt-get install memcached")];
 /// Maximum number of iperf3 flows; each flow has a process at the sender and at the receiver.
 const MOST_FLOWS: usize = 64;
-/// Size of the largest answer (bytes). Memcached stores an answer as a whole in memory.
+/// Size of the largest answer to a query (bytes). Memcached stores a whole answer in memory.
 const MOST_ANSWER: u64 = 64 << 20;
 /// Maximum time to wait until a server program listens.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -62,7 +62,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
             ));
         }
     }
-    // If a workload cannot start, the driver gives a better error message.
+    // If the traffic of a workload cannot be created, the driver gives a better error message
+    // later.
     let Ok(traffic) = traffic(scenario) else { return Ok(()) };
     let Traffic { mut source, mut closed_loops, classes, .. } = traffic;
     let mut flows = 0;
@@ -115,7 +116,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Size of the largest answer to the first queries (bytes).
+/// Returns the size of the largest answer to the first queries (bytes).
 fn largest_answer(loops: &mut [LoopTraffic]) -> u64 {
     let mut largest = 0;
     for one in loops {
@@ -131,7 +132,7 @@ fn largest_answer(loops: &mut [LoopTraffic]) -> u64 {
     largest
 }
 
-/// A process that ends when this value is dropped.
+/// A process that is ended when this value is dropped.
 #[derive(Debug)]
 struct Running(Child);
 
@@ -158,8 +159,8 @@ fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
     let since = Instant::now();
     let wanted = format!(":{port:04X}");
     loop {
-        // The path /proc/thread-self gives the network of this thread,
-        // which has joined the namespace.
+        // The path /proc/thread-self gives the network of the current thread, which has joined the
+        // namespace.
         let tables = in_network(name, || {
             ["tcp", "tcp6"].map(|of| std::fs::read_to_string(format!("/proc/thread-self/net/{of}")))
         })?;
@@ -186,7 +187,7 @@ pub(crate) struct Programs {
     caches: BTreeMap<u32, Memcached>,
     flows: Vec<iperf3::Flow>,
     largest_answer: u64,
-    /// Number of iperf3 flows that have started.
+    /// Number of iperf3 flows that have started so far.
     begun: usize,
 }
 
@@ -231,7 +232,7 @@ impl Programs {
         self.caches.get_mut(&src).map_or(Ok(()), |cache| cache.hold(size))
     }
 
-    /// Starts the next unlimited flow; returns its flow number at the switch.
+    /// Starts the next unlimited flow; returns the number by which the switch identifies the flow.
     pub(crate) fn begin(
         &mut self,
         flow: usize,
@@ -244,7 +245,7 @@ impl Programs {
         next.begin(flow, left, transport, events)
     }
 
-    /// Ends all flows: interrupts the running clients, which then report.
+    /// Ends all flows: interrupts the running iperf3 clients, which then report their measurements.
     pub(crate) fn stop(&mut self) {
         for flow in &mut self.flows {
             flow.interrupt();

@@ -1,4 +1,4 @@
-//! Runs a plan with real hosts and writes its folder of results.
+//! Runs a plan with real hosts, and writes the run's folder of results.
 
 use crate::error::TestbedError;
 use crate::lab::{SWITCH, build, destroy, join_network};
@@ -28,15 +28,15 @@ pub struct RealRun {
     pub lateness_ns: [u64; 4],
     /// Comparison with the simulator; `None` if the policy cannot be compared.
     pub parity: Option<Comparison>,
-    /// Number of packets on links, as the simulator counts packet-hops.
+    /// Number of packet-hops in the run, as the simulator counts packet-hops.
     pub packet_hops: u64,
-    /// Remarks about the run, for example about the switch's priority.
+    /// Remarks about the run, such as a remark about the switch's priority.
     pub notes: Vec<String>,
     /// Report on the run's capture of frames; `None` without a capture.
     pub capture: Option<CaptureReport>,
 }
 
-/// Observers of the running switch that are added to its record.
+/// Observers of the running switch, in addition to its record.
 #[derive(Debug, Default)]
 pub struct Watching {
     /// Place where the switch stores snapshots of its state.
@@ -103,8 +103,8 @@ fn measure(
     Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes, capture })
 }
 
-/// Builds the network, and keeps the switch running until `work` returns.
-/// With `keep_awake`, no core sleeps while the switch runs (`bufferlab_dataplane::RunOptions`).
+/// Builds the network, and keeps the switch running until the function `work` returns. With
+/// `keep_awake`, no core sleeps while the switch runs (`bufferlab_dataplane::RunOptions`).
 ///
 /// # Errors
 /// If the network cannot be built, or the switch fails.
@@ -125,7 +125,7 @@ fn dctcp(plan: &Plan) -> Result<Option<crate::dctcp::Dctcp>, TestbedError> {
     plan.needs_dctcp().then(|| crate::dctcp::Dctcp::load(Path::new("/run"))).transpose()
 }
 
-/// Refuses a plan that needs DCTCP, because this build cannot load DCTCP.
+/// Refuses a plan that needs DCTCP, because this build of the program cannot load DCTCP.
 #[cfg(not(feature = "dctcp"))]
 fn dctcp(plan: &Plan) -> Result<Option<()>, TestbedError> {
     debug_assert!(!plan.needs_dctcp());
@@ -155,8 +155,8 @@ fn with_switch<T>(
                 real_time: true,
                 keep_awake,
                 metrics: None,
-                // Other threads of this process create and delete hosts, which
-                // needs the present user.
+                // Other threads of this process create and delete hosts. These threads need the
+                // rights of the current user.
                 change_user: false,
                 tell: None,
                 stopping,
@@ -185,7 +185,7 @@ fn with_programs() -> RunCaveat {
     }
 }
 
-/// Caveats of the run, to check before you trust the numbers.
+/// Returns the caveats of the run, which a user must check before trusting its numbers.
 fn caveats(
     lateness_ns: [u64; 4],
     stolen: Option<Time>,

@@ -1,11 +1,12 @@
-//! Creates new namespaces for a command of this program. The namespaces end with the command.
+//! Creates new namespaces for a command of this program. The namespaces end when the command ends.
 //!
-//! The process becomes `unshare`, which executes this program again, as the outer process.
-//! The outer process has new mount and network namespaces. The outer process starts the program
-//! a third time, as the inner process, which is the first process of a new process namespace.
-//! The outer process waits, and forwards requests to end. If either process is killed,
-//! the kernel ends every process inside. With the last process, the namespaces, their links and
-//! their mounts disappear. No resource has a name outside the sandbox, so a run leaves no traces.
+//! The process becomes `unshare`, which executes this program again, as the outer process. The
+//! outer process has new mount and network namespaces. The outer process starts the program a third
+//! time, as the inner process, which is the first process of a new process namespace. The outer
+//! process waits, and forwards signals that end the testbed. If either process is killed, the
+//! kernel ends every process inside the sandbox. With the last process, the namespaces, their links
+//! and their mounts disappear. No resource has a name outside the sandbox, so a run leaves no
+//! traces.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -19,22 +20,23 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Environment variable that is set for the outer and the inner process of the sandbox.
-/// Programs that the inner process starts must not inherit the variable.
+/// Environment variable that is set for the outer and the inner process of the sandbox. Programs
+/// that the inner process starts must not inherit this variable.
 pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
-/// Value of the variable in the outer process of the sandbox. In the inner process, the value is
-/// the process number of the outer process.
+/// Value of the variable `PLACE` in the outer process of the sandbox. In the inner process, the
+/// value is the process number of the outer process.
 const OUTER: &str = "outer";
 
-/// Time that the sandbox has for cleaning up after a request to end.
+/// Time that the sandbox has for cleaning up after a signal that ends it.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Interval between requests to end, because the program may not listen yet.
+/// Interval at which the outer process repeats the signal that ends the inner process. The inner
+/// process may not handle signals yet.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Relation of this process to the testbed's sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSide {
-    /// The process has not created the sandbox's namespaces yet.
+    /// The process has not created the namespaces of the sandbox yet.
     Before,
     /// The outer process, which waits for the inner process ([`supervise`]).
     Outside,
@@ -42,7 +44,7 @@ pub enum SandboxSide {
     Inside,
 }
 
-/// Returns the position of this process relative to the sandbox.
+/// Returns whether this process is before, outside or inside the sandbox.
 #[must_use]
 pub fn place() -> SandboxSide {
     match env::var_os(PLACE) {
@@ -67,7 +69,7 @@ pub fn enter() -> io::Error {
     command.arg(program).args(env::args_os().skip(1)).env(PLACE, OUTER).exec()
 }
 
-/// Signals that end a testbed. If a process was started with SIGHUP ignored (nohup),
+/// Returns the signals that end a testbed. If a process was started with SIGHUP ignored (nohup),
 /// the process keeps ignoring SIGHUP.
 fn requests() -> SigSet {
     let mut all = SigSet::empty();
@@ -81,25 +83,25 @@ fn requests() -> SigSet {
     all
 }
 
-/// Reads a field of this process in proc(5), `status`.
-/// The process numbers in `status` are those of the mounted /proc.
+/// Reads a field of the current process in proc(5), `status`. The process numbers in `status` are
+/// from the mounted /proc.
 fn own_status(field: &str) -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
 }
 
 /// In the outer process: starts this program with its arguments as the inner process, waits for the
-/// inner process and returns its exit code. A request to end is forwarded to the inner process,
-/// which is killed after three seconds. Ctrl-C reaches the inner process from its terminal, and is
-/// not followed by a kill.
+/// inner process and returns its exit code. The outer process forwards a signal that ends the
+/// testbed to the inner process, and kills the inner process after three seconds. Ctrl-C reaches
+/// the inner process from its terminal, and is not followed by a kill.
 ///
 /// # Errors
 /// If the inner process cannot be started, or waiting for it fails.
 pub fn supervise() -> io::Result<u8> {
     let (mut heard, requests) = (requests(), requests());
     heard.add(Signal::SIGCHLD);
-    // Do not start a thread here, because its process namespace would have to be the children's
-    // namespace.
+    // Do not start a thread here: a new thread would have to be in the process namespace of the
+    // children.
     heard.thread_block()?;
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     let own = own_status("Pid:").unwrap_or_default();
@@ -157,14 +159,14 @@ fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
     }
 }
 
-/// Prepares the inner process: it ends together with the outer process, sees a new /proc and
-/// receives signals.
+/// Prepares the inner process: the inner process ends together with the outer process, sees a new
+/// /proc and receives signals.
 ///
 /// # Errors
 /// If the outer process has ended already, or /proc cannot be mounted.
 pub fn settle() -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
-    // If the outer process has already ended, no signal would arrive.
+    // If the outer process has already ended, the signal of its end would never arrive.
     let outside = env::var(PLACE).unwrap_or_default();
     if own_status("PPid:").is_some_and(|parent| parent != outside) {
         return Err(io::Error::other("the process that started it has ended"));
@@ -196,7 +198,7 @@ pub fn running() -> io::Result<Vec<i32>> {
     Ok(found)
 }
 
-/// Ends all testbeds that [`running`] lists; returns their number.
+/// Ends all testbeds that [`running`] lists; returns the number of ended testbeds.
 ///
 /// # Errors
 /// If the list of processes cannot be read, or a process may not be ended.
@@ -230,7 +232,7 @@ pub fn standing() -> io::Result<Vec<Standing>> {
 fn stands(id: i32) -> Option<Standing> {
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
     let inside = children.split_whitespace().next()?.parse().ok()?;
-    // The file with names is visible only in the mounts of the inner process.
+    // The file with the names of the hosts is visible only in the mounts of the inner process.
     let names = fs::read_to_string(format!("/proc/{inside}/root{NAMES}")).ok()?;
     let hosts: Vec<_> = names.lines().map(str::to_owned).collect();
     (hosts.len() > 1).then_some(Standing { id, inside, hosts })
@@ -244,8 +246,8 @@ pub(crate) const NAMES: &str = "/run/networks";
 const HOST: &str = "BUFFERLAB_HOST";
 
 impl Standing {
-    /// Replaces this process by `command` at `host`, in the current folder.
-    /// Returns only on failure.
+    /// Replaces this process by `command` at the host `host`, in the current folder. Returns only
+    /// on failure.
     #[must_use]
     pub fn enter(&self, host: &str, command: &[String]) -> io::Error {
         let folder = match env::current_dir() {
@@ -257,8 +259,8 @@ impl Standing {
         if !crate::machine::is_root() {
             enter.args(["--user", "--preserve-credentials"]);
         }
-        // The network's name is known only in the sandbox's mounts.
-        // Entering the mounts changes the current folder.
+        // The name of the network namespace is known only in the sandbox's mounts. Entering the
+        // mounts changes the current folder.
         enter.args(["--", "env"]).arg(format!("--chdir={}", folder.display())).arg(format!("{HOST}={host}"));
         enter.arg("nsenter").arg(format!("--net=/run/netns/{host}")).arg("--").args(command).exec()
     }

@@ -1,4 +1,5 @@
-//! Creates the tables of a run from the data of hosts and switch, as a simulation would.
+//! Creates the result tables of a run from the data of hosts and switch. A simulation has equal
+//! tables.
 
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::plan::Plan;
@@ -12,12 +13,12 @@ use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Record of the switch, for the tables of a run.
+/// Record of the switch, from which the tables of a run are computed.
 #[derive(Debug)]
 pub(crate) struct SwitchLog<'a> {
     /// Rows of the record in the order of arrival.
     pub(crate) rows: &'a [Recorded],
-    /// Time at which the clock of the record's rows is zero (ns since 1970).
+    /// Time at which the clock of the record is zero (ns since 1970).
     pub(crate) epoch_ns: u64,
 }
 
@@ -27,7 +28,8 @@ struct Packets {
     sent: u64,
     marked: u64,
     dropped: u64,
-    /// Number of gaps between packets of the flow that are at least the smallest timeout.
+    /// Number of gaps between packets of the flow that are as long as the smallest retransmission
+    /// timeout, or longer.
     timeouts: u32,
     /// Time of the flow's last packet (ns since the start of the run).
     last_ns: Option<u64>,
@@ -75,7 +77,7 @@ pub(crate) fn write(
 /// Counts the data packets of every flow. A flow has the packets of its connection from the flow's
 /// start to the start of the connection's next flow.
 fn packets_of_flows(outcome: &Outcome, seen: &SwitchLog<'_>, min_rto: Time) -> Vec<Packets> {
-    // Frames without data have headers with options: 66 B to 94 B, and 24 B around the frame.
+    // Frames without data have headers with options: 66 B to 94 B, plus 24 B around the frame.
     const MOST_WITHOUT_DATA: u32 = 118;
     let mut by_connection: BTreeMap<u32, Vec<(Time, usize)>> = BTreeMap::new();
     for (index, flow) in outcome.flows.iter().enumerate() {
@@ -174,7 +176,7 @@ fn write_queries(
     Ok(())
 }
 
-/// State of a queue while its changes are replayed.
+/// State of a queue while the function replays the changes of its length.
 #[derive(Default)]
 struct Queue {
     bytes: u64,
@@ -182,7 +184,7 @@ struct Queue {
     row: [u64; 6],
 }
 
-/// A change of a queue's length: an arrival or a departure.
+/// A change of a queue's length: an arrival or a departure of a packet.
 type Change = (Time, bool, u16, u8, u64);
 
 fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
@@ -197,14 +199,14 @@ fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
         changes.push((row.incoming.at, true, port, row.queue, size));
         changes.push((left, false, port, row.queue, size));
     }
-    // Departures of an instant come before its arrivals, except that a packet
-    // that leaves immediately arrives first.
+    // At one time, departures come before arrivals, except that a packet that leaves immediately
+    // arrives first.
     changes.sort_by_key(|change| change.0);
     changes
 }
 
-/// Writes histograms, counters, samples and losses of the switch;
-/// returns the last departure's time.
+/// Writes histograms, counters, samples and losses of the switch; returns the time of the last
+/// departure.
 fn write_switch(
     plan: &Plan,
     rows: &[Recorded],
@@ -325,8 +327,8 @@ fn write_histogram(
     Ok(())
 }
 
-/// Writes losses by queue, class and reason. Acknowledgements belong to no flow, so they count as
-/// losses of their connection's class.
+/// Writes losses by queue, class and reason. Acknowledgements belong to no flow, so a lost
+/// acknowledgement counts for the class of its connection.
 fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn RunSink) -> io::Result<()> {
     let class_of: BTreeMap<u32, u16> =
         outcome.flows.iter().map(|flow| (flow.hash, flow.spec.class)).collect();
@@ -438,7 +440,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A packet of connection 7 from host 1 to host 0.
+    /// Returns the record of a packet of connection 7 from host 1 to host 0.
     fn packet(at_ms: u64, wire: u32, fate: Fate) -> Recorded {
         let at = Time::from_ms(at_ms);
         let header = Header { flow: 7, ..Header::new(wire) };
@@ -525,7 +527,7 @@ mod tests {
         assert_eq!((sample.time_ns, sample.flow_id, sample.delivered_bytes), (105 * MS, 0, 1_448));
         let query = &sink.queries[0];
         assert_eq!((query.qct_ns, query.dropped_packets, query.timeouts), (Some(425 * MS), 2, 1));
-        // The ideal time is 5 ms without queues, plus 4,000 B at 100 Mb/s.
+        // The query's ideal time is 5 ms without queues, plus 4,000 B at 100 Mb/s.
         assert_eq!(query.ideal_ns, 5e6 + 320e3);
         let queue = sink.queues.iter().find(|row| (row.port, row.priority) == (0, 1)).expect("there is one");
         let counted = [
@@ -541,8 +543,8 @@ mod tests {
         let drops: Vec<_> =
             sink.drops.iter().map(|row| (row.reason, row.class, row.packets, row.bytes)).collect();
         assert_eq!(drops, [("over-threshold", 0, 1, 1_538), ("pushed-out", 0, 1, 642)]);
-        // The queues store 642 B for a millisecond at 112, 212 and 501 ms,
-        // 732 B with the acknowledgement, and 642 B until the eviction.
+        // The queues store 642 B for a millisecond at each of 112, 212 and 501 ms. They store 732 B
+        // with the acknowledgement, and 642 B until the eviction.
         let held: u64 = sink
             .bins
             .iter()

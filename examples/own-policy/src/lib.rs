@@ -1,14 +1,14 @@
-//! A custom scheme: with n busy queues, each may store `share · B / √n`.
+//! A custom buffer policy: with n busy queues, each of them may store `share · B / √n`.
 //!
-//! The limit is between one shared buffer (complete sharing) and one part for each queue (`B/n`).
-//! Bursts of a few queues find room, and no queue is locked out.
+//! The limit is between the whole buffer (complete sharing) and an equal part for each queue
+//! (`B/n`). Bursts to a few queues find room, and every queue can store packets.
 
 use bufferlab_core::{
     Account, Arrival, Buffer, DropReason, ParamInfo, ParamKind, ParamValue, Policy, PolicyInfo, QueueId,
     RegisterError, Tags, Verdict, Weight, register_policy,
 };
 
-/// The custom scheme `root-share`: each of n busy queues may store `share · B / √n`.
+/// The custom policy `root-share`: each of n busy queues may store `share · B / √n`.
 #[derive(Debug)]
 struct RootShare {
     share: Weight,
@@ -35,8 +35,8 @@ impl Policy for RootShare {
     }
 }
 
-/// Registers the scheme: `policy = { name = "root-share", share = 0.5 }` then works in every
-/// scenario of this process.
+/// Registers the policy. Then every scenario of this process can have
+/// `policy = { name = "root-share", share = 0.5 }`.
 ///
 /// # Errors
 /// If the name is already registered.

@@ -1,10 +1,10 @@
-//! Tests that every command of `bufferlab` supports a custom scheme, once a program registers it.
+//! Tests that every command of `bufferlab` supports a custom policy that a program registers.
 
 use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Queries that are too large for the buffer: every scheme loses packets.
+/// Scenario with queries that are too large for the buffer, so every policy loses packets.
 const TINY: &str = r#"name = "tiny"
 description = "Queries to three servers on one switch"
 duration = "10 ms"
@@ -31,7 +31,7 @@ fan_in = 3
 queries_per_second_per_host = 250.0
 "#;
 
-/// An experiment that compares the scheme with built-in policies.
+/// An experiment that compares the custom policy with built-in policies.
 const STUDY: &str = r#"title = "Queries and buffers"
 figure = "own"
 scenario = "../../tiny.toml"
@@ -51,7 +51,7 @@ title = "mean QCT (ms)"
 metric = "qct"
 "#;
 
-/// Creates a folder with the test's scenario and experiment.
+/// Creates a folder with the scenario and the experiment of the tests.
 fn desk() -> TempDir {
     let desk = TempDir::new().expect("a folder");
     fs::write(desk.path().join("tiny.toml"), TINY).expect("writable");
@@ -60,7 +60,7 @@ fn desk() -> TempDir {
     desk
 }
 
-/// Runs the program in the folder and returns its standard output. The program must succeed.
+/// Runs the example program in the folder and returns its output. The program must succeed.
 fn succeed(desk: &TempDir, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_own-policy"));
     let output = command.args(args).current_dir(desk.path()).output().expect("it starts");
@@ -121,7 +121,7 @@ fn it_is_run_explained_swept_and_reproduced() {
     assert!(manifest.contains("\"root-share\""), "{manifest}");
     let own = succeed(&desk, &["explain", "one"]);
     assert!(own.contains("root-share: share = 0.5"), "{own}");
-    // For a packet that another policy lost, the scheme states its own verdict.
+    // For a packet that another policy lost, the explanation has the custom policy's verdict.
     let other = succeed(&desk, &["explain", "tiny.toml", "--variant", "dt(alpha=0.5)"]);
     assert!(other.lines().any(|line| line.trim_start().starts_with("root-share ")), "{other}");
     let args = ["sweep", "tiny.toml", "--vary", "switch.policy=dt,root-share(share=1)", "--out", "grid"];

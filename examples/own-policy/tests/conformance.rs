@@ -1,4 +1,4 @@
-//! The scheme passes the common suite, and has its specified limit.
+//! Tests that the policy `root-share` passes the conformance suite, and has its specified limit.
 
 use bufferlab_conformance::vectors::VectorFile;
 use bufferlab_conformance::{Effort, Options, check};

@@ -1,4 +1,4 @@
-/* Replays a list of operations on a switch and prints a digest of all answers. Arguments:
+/* Replays a list of operations on a switch and prints a digest of all results. Arguments:
  * replay OPERATIONS PORTS RATE toml FILE
  * replay OPERATIONS PORTS RATE policy NAME CAPACITY QUEUES SEED */
 #include "bufferlab.h"

@@ -1,5 +1,5 @@
-//! Tests of calls from C: wrong arguments, panics, callbacks that call back, pauses.
-// Calls of the exported functions, with the arguments that C would pass.
+//! Tests of calls from C: wrong arguments, panics, callbacks that call the library, pauses.
+// The tests call the exported functions with the arguments that a C program would pass.
 #![allow(unsafe_code, clippy::multiple_unsafe_ops_per_block)]
 
 use bufferlab_capi::{
@@ -86,11 +86,11 @@ fn a_whole_scenario_is_read_as_the_simulator_reads_it() {
     assert_eq!(code, Code::Refused as i32);
     assert_eq!(text_of_error, "the text has a topology: give no rates of ports");
     let mut handle = null_mut();
-    // SAFETY: all pointers are valid, and no rates are given.
+    // SAFETY: all pointers are valid, and the test gives no rates.
     let code = unsafe { bufferlab_from_toml(text.as_ptr(), null(), 0, &raw mut handle) };
     assert_eq!(code, 0, "{}", last_error());
     let mut bytes = 0;
-    // SAFETY: the handle is valid. The scenario has 400 KB and alpha = 0.5 by default.
+    // SAFETY: the handle is valid. The scenario's buffer has 400 KB, and alpha is 0.5 by default.
     let code = unsafe { bufferlab_threshold(handle, 7, 0, 0, &raw mut bytes) };
     assert_eq!((code, bytes), (0, 200_000));
     // SAFETY: the handle is valid and is freed once.

@@ -1,12 +1,12 @@
-//! The C example: installed, compiled by pkg-config, and under the address sanitizer.
+//! Tests the C example: installed, compiled with pkg-config, and with the address sanitizer.
 
 use crate::support::{compile, crate_folder, has, libraries, run, shared, skip, stdout};
 use std::path::Path;
 use std::process::Command;
 
 /// Output of the example program. The queue stops growing when q + 1,500 B would exceed the
-/// threshold α(B − Q). The condition q + 1,500 ≤ (200,000 − q) / 2 holds up to q = 64,500 B, after
-/// which 66,000 B are stored.
+/// threshold α(B − Q). The condition q + 1,500 ≤ (200,000 − q) / 2 is true up to q = 64,500 B. With
+/// the next packet, the queue stores 66,000 B.
 const OUTPUT: &str = "stored 143, dropped 557, sent 100, peak 66000 B, threshold 67750 B\n";
 
 fn example() -> std::path::PathBuf {
@@ -54,7 +54,7 @@ fn an_installed_library_is_found_by_pkg_config() {
     assert_eq!(stdout(&installed.output().expect("the example starts")), OUTPUT);
 }
 
-/// Whether the compiler has the address sanitizer, for which a program must also start.
+/// Whether the compiler has the address sanitizer, and a program with the sanitizer can start.
 fn has_sanitizer(folder: &Path) -> bool {
     let source = folder.join("empty.c");
     std::fs::write(&source, "int main(void) { return 0; }\n").expect("a file");
@@ -80,7 +80,7 @@ fn the_sanitizers_find_nothing_in_the_example_and_notice_a_switch_that_is_never_
     let _ = stdout(&compile(&[&example()], &sanitize, &program));
     assert_eq!(stdout(&Command::new(&program).output().expect("the example starts")), OUTPUT);
 
-    // A memory leak, which the sanitizer reports at the end.
+    // The changed program leaks memory, which the sanitizer reports at the end.
     let text = std::fs::read_to_string(example()).expect("the example");
     let leaks = text.replace("bufferlab_free(sw);", "sw = NULL;");
     assert_ne!(leaks, text);

@@ -1,4 +1,4 @@
-//! Compares the C header with the Rust side: symbols, codes and layouts.
+//! Compares the C header with the Rust library: symbols, codes and layouts.
 
 use crate::support::{compile, crate_folder, has, libraries, stdout};
 use bufferlab_capi::{
@@ -70,7 +70,7 @@ fn size_of_field<T, F>(_: impl Fn(&T) -> *const F) -> usize {
     size_of::<F>()
 }
 
-/// Names of the fields of a structure of the header.
+/// Returns the names of the fields of a structure in the C header.
 fn fields_of(header: &str, name: &str) -> Vec<String> {
     let start = header.find(&format!("typedef struct {name} {{")).expect("the structure is declared");
     let body = header[start..].split_once('{').expect("a body").1;

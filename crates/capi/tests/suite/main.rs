@@ -1,5 +1,5 @@
-//! Tests of the C interface: the header, wrong calls from C, and the answers of C functions,
-//! compared with the core's answers.
+//! Tests of the C interface: the header, wrong calls from C, and the results of C functions, which
+//! are compared with the core's results.
 
 mod border;
 mod example;

@@ -1,6 +1,6 @@
-//! Tests the switch inside ns-3: limits to the byte, an empty ledger, the order of packets. The
-//! tests run if ns-3 is installed: `BUFFERLAB_NS3` names a folder with its headers and libraries,
-//! or Debian's libns3-dev has them below /usr.
+//! Tests the switch inside ns-3: limits that are exact to the byte, an empty ledger, and the order
+//! of packets. The tests run if ns-3 is installed: `BUFFERLAB_NS3` names a folder with its headers
+//! and libraries, or Debian's libns3-dev has them below /usr.
 
 use crate::support::{crate_folder, has, libraries, skip, stdout};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ fn ns3() -> Option<PathBuf> {
     folder.join("include/ns3/traffic-control-module.h").is_file().then_some(folder)
 }
 
-/// Totals that the ns-3 program prints last.
+/// Totals that the ns-3 program prints at its end.
 struct Totals(String);
 
 impl Totals {
@@ -57,9 +57,9 @@ fn in_ns3_dynamic_thresholds_keep_their_limit_to_the_byte_and_five_policies_empt
     build.arg(source.join("build.sh")).args([&ns3, &prefix, &program]);
     let _ = stdout(&build.output().expect("sh starts"));
 
-    // Seven bursts of full packets to one port. A packet of 1,440 B is stored while the port holds
-    // at most 65,706 B, since q + 1,440 <= (200,000 - q) / 2. So the port stores 45 packets and one
-    // more.
+    // Seven bursts of full-size packets go to one port. A packet of 1,440 B is stored while the
+    // port's queue has at most 65,706 B, since q + 1,440 <= (200,000 - q) / 2. So the port stores
+    // 45 packets and one more packet.
     let mut flows = "src,dst,size_bytes,start_ns,class\n".to_owned();
     for host in 1..8 {
         let _ = writeln!(flows, "h{host},h0,42000,{},query", 137 * host);

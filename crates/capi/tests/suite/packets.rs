@@ -1,8 +1,8 @@
-//! Answers of the C interface against the core's, packet by packet. A C program and this test
-//! replay one list of operations and compare digests of all verdicts, victims, marks, departures,
-//! pauses, thresholds and lengths.
+//! Compares the results of the C interface with the core's results, packet by packet. A C program
+//! and this test replay one list of operations and compare digests of all verdicts, victims, marks,
+//! departures, pauses, thresholds and lengths.
 //!
-//! `BUFFERLAB_CAPI_PACKETS` sets the number of packets (10⁵).
+//! `BUFFERLAB_CAPI_PACKETS` sets the number of packets (10⁵ by default).
 
 use crate::support::{compile, crate_folder, has, run, shared, stdout};
 use bufferlab_capi::{NO_REASON, event_code, reason_code};
@@ -29,14 +29,14 @@ enum Operation {
     Pause(u16, u8, bool),
 }
 
-/// Random operations: overload that alternates with draining, bursts to a few ports.
+/// Returns random operations: overload that alternates with draining, and bursts to a few ports.
 fn operations(packets: u32) -> Vec<(u64, Operation)> {
     let mut stream = RandomStream::new(SEED, "capi/operations", 0);
     let mut draw = move |bound: u64| stream.below(bound);
     let (mut list, mut now, mut id) = (Vec::new(), 0_u64, 0_u32);
     let (mut arrivals_of_16, mut busy) = (9, 0);
     while id < packets {
-        // A packet of 750 B on one of eight ports lasts 75 ns.
+        // Eight ports at 10 Gb/s send a packet of 750 B every 75 ns, the mean gap between arrivals.
         now += draw(150_000);
         if draw(500) == 0 {
             arrivals_of_16 = [2, 6, 9, 13][draw(4) as usize];
@@ -127,8 +127,8 @@ impl Observer for Totals {
     }
 }
 
-/// Digest and counts of the core's answers. A callback in C runs before its call returns, so C and
-/// Rust add the events of a call to the digest before its answer.
+/// Computes digest and counts of the core's results. A callback in C runs before its call returns.
+/// So C and Rust add the events of a call to the digest before they add the result of the call.
 fn replay(mut core: Switch<Box<dyn Policy>>, operations: &[(u64, Operation)]) -> String {
     let mut totals = Totals {
         digest: 0xcbf2_9ce4_8422_2325,
@@ -197,7 +197,8 @@ fn config() -> SwitchConfig {
     SwitchConfig { max_packet: 1_500, ..SwitchConfig::new(CAPACITY, rates).with_queues(QUEUES) }
 }
 
-/// The line of one policy, by the C program: from a scenario's text with marks, or by name.
+/// Returns the line that the C program prints for one policy. The policy is given by a scenario
+/// text with marks, or by name.
 fn c_line(folder: &Path, list: &Path, arguments: &[&str]) -> String {
     let (list, ports) = (list.to_str().expect("UTF-8"), PORTS.to_string());
     let first = [list, &ports, "10000000000"];

@@ -41,7 +41,8 @@ pub(crate) fn compile(sources: &[&Path], more: &[&str], program: &Path) -> Outpu
 
 /// Arguments with which a C compiler links the shared library.
 pub(crate) fn shared() -> Vec<String> {
-    // The file in `deps` has no version in its name, but the program loads a name with the version.
+    // The library file in `deps` has no version in its name, but the program loads a library whose
+    // name has the version.
     vec![format!("{}/libbufferlab_capi.so", libraries().display())]
 }
 

@@ -1,10 +1,10 @@
-//! File names of captures: `eth1.pcapng.partial` while being written, `eth1.pcapng` once complete.
+//! File names of captures: `eth1.pcapng.partial` while the file is written, then `eth1.pcapng`.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Capture files that have only temporary names. Dropping the value removes the files: an
+/// Capture files that have only preliminary names. Dropping the value removes the files: an
 /// incomplete file, for instance after a full disk, would only waste space.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -29,7 +29,7 @@ impl Names {
     }
 
     /// Starts a helper process that can rename the captures, if the switch runs as root. The switch
-    /// then changes to a user who may not rename files in these folders.
+    /// then changes to a user who may not rename files in the folders of the captures.
     #[cfg(target_os = "linux")]
     pub(super) fn keep(&mut self) -> io::Result<()> {
         if nix::unistd::geteuid().is_root() {
@@ -38,7 +38,7 @@ impl Names {
         Ok(())
     }
 
-    /// Gives all capture files their final names, because they are complete, and returns these
+    /// Gives all capture files their final names, because they are complete, and returns the final
     /// names.
     pub(super) fn give(&mut self) -> io::Result<Vec<PathBuf>> {
         self.each(true)?;
@@ -46,7 +46,7 @@ impl Names {
         Ok(std::mem::take(&mut self.whole))
     }
 
-    /// Renames all capture files if `are_whole` is true, otherwise removes the files.
+    /// Renames all capture files if `are_whole` is true, otherwise removes the capture files.
     fn each(&mut self, are_whole: bool) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if let Some(keeper) = self.keeper.take() {
@@ -66,7 +66,7 @@ impl Names {
 impl Drop for Names {
     fn drop(&mut self) {
         if !self.is_given {
-            // The error that caused the drop is already reported.
+            // The switch has already reported the error that caused the drop of this value.
             let _ = self.each(false);
         }
     }
@@ -81,7 +81,7 @@ mod keeper {
     use std::path::PathBuf;
     use std::process::{Child, Command, Stdio};
 
-    /// If the shell receives no word, the switch was killed. The capture files then keep their
+    /// If the shell process reads no word, the switch was killed. The capture files then keep their
     /// preliminary names.
     const SCRIPT: &str = r#"trap '' HUP INT QUIT TERM
 read -r word || exit 0
@@ -90,7 +90,7 @@ for file do
     else rm -f -- "$file.partial"; fi
 done"#;
 
-    /// The waiting shell, which names or removes the files of a capture at its end.
+    /// The waiting shell process, which renames or removes the files of a capture at its end.
     #[derive(Debug)]
     pub(super) struct Keeper(Child);
 

@@ -13,7 +13,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-/// Maximum number of waiting frames per port, above the number of frames with unknown fates.
+/// Maximum number of waiting frames per port, more than the number of frames that are neither sent
+/// nor lost.
 const WAITING: usize = 2 * super::OPEN;
 
 /// Returns the name of a port's capture file.
@@ -30,14 +31,14 @@ struct Waiting {
     data: Vec<u8>,
 }
 
-/// Position of a frame in its capture file. Frames are sorted by time, with departures before
-/// simultaneous arrivals.
+/// Position of a frame in its capture file. Frames are sorted by time. A departure precedes an
+/// arrival with an equal time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FrameOrder {
     at_ns: u64,
     came_in: bool,
-    /// Sequence number: counted by the switch for arrivals, by the writing thread for all other
-    /// events.
+    /// Sequence number of the frame. The switch counts arrivals, and the writing thread counts all
+    /// other events.
     number: u64,
 }
 
@@ -53,7 +54,7 @@ struct PortFile<W: Write> {
 pub(super) struct Files<W: Write> {
     ports: Vec<PortFile<W>>,
     numbers: u64,
-    /// Names of the files by port, if the files are on disk.
+    /// Names of the capture files by port, if the files are on disk.
     names: Names,
 }
 
@@ -93,8 +94,8 @@ impl<W: Write> PortFile<W> {
         Ok(Self { name: interface.name.to_owned(), capture, waiting: BTreeMap::new(), frames: 0 })
     }
 
-    /// Writes all frames until `until_ns`, but stops at the first arrival with the number `settled`
-    /// or a larger number.
+    /// Writes all frames until the time `until_ns`, but stops at the first arrival with the number
+    /// `settled` or a larger number.
     fn write(&mut self, until_ns: u64, settled: u64) -> io::Result<()> {
         while let Some(first) = self.waiting.first_entry() {
             let FrameOrder { at_ns, came_in, number } = *first.key();
@@ -114,7 +115,7 @@ impl<W: Write> PortFile<W> {
 }
 
 impl<W: Write> Files<W> {
-    /// Creates captures of all ports with any kind of writer.
+    /// Creates captures of all ports with any kind of writer (`W`).
     #[cfg(test)]
     pub(super) fn from_writers(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
         let ports = all.into_iter().map(|(to, interface)| PortFile::new(to, &interface));
@@ -140,11 +141,11 @@ impl<W: Write> Files<W> {
             CaptureEvent::Lost { origin, loss } => {
                 (place.came_in, place.number) = (true, origin.number);
                 let comment = self.lost(loss);
-                // The frame's entry is still in memory, unless it was written early to make room
-                // for other frames.
+                // The frame's entry is still in memory, unless the thread wrote it early to make
+                // room for other frames.
                 if let Some(frame) = self.ports[usize::from(port)].waiting.get_mut(&place) {
                     frame.left_out += left_out;
-                    // Each copy of a flooded frame has a separate fate.
+                    // Each copy of a flooded frame is sent or lost separately.
                     frame.comment = Some(match frame.comment.take() {
                         Some(others) => format!("{others}\n{comment}"),
                         None => comment,
@@ -221,7 +222,8 @@ pub(super) fn write<W: Write>(
                 files.take(&batch)?;
                 batch.items.clear();
                 batch.bytes.clear();
-                // Sending fails at the end, when the receiver is gone.
+                // The receiver of free batches is gone at the end of the capture, so an error is
+                // ignored.
                 let _ = back.send(batch);
             }
             Some(Message::End { span_ns, tallies, left_out }) => {

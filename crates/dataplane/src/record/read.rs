@@ -43,10 +43,10 @@ pub struct Record {
 /// End of an incomplete record: the switch was killed, or the disk was full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingEnd {
-    /// Number of bytes of a truncated last line; 0 if the last line is whole.
+    /// Number of bytes of a truncated last line; 0 if the last line is complete.
     pub cut_bytes: usize,
     /// Time before which every arrived packet has its line in the record. Later packets may lack a
-    /// line, although the buffer stored these packets.
+    /// line, although the switch stored these packets.
     pub settled: Time,
 }
 
@@ -95,9 +95,9 @@ fn read_rows(path: &Path, content: &[u8], names: &[String]) -> Result<Vec<Record
     Ok(rows)
 }
 
-/// Returns the time until which an incomplete record with `lines` lines has all packets. For
-/// a truncated record without a progress file, the time is unknown. A record without truncation
-/// counts as complete.
+/// Returns the time until which an incomplete record with `lines` lines has all packets. For a
+/// truncated record without a progress file, the time is 0. A record without truncation and without
+/// a progress file counts as complete.
 fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, RecordError> {
     if !progress.exists() {
         return Ok(is_cut.then_some(Time::ZERO));
@@ -110,7 +110,8 @@ fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, Re
         let cells: Vec<_> = line.split(',').collect();
         let [packets, until, state] = cells[..] else { return Err(no_mark(progress, index, line)) };
         let number = |cell: &str| cell.parse::<u64>().map_err(|_| no_mark(progress, index, line));
-        // Marks that count more lines than the file has are ignored: the file was cut later.
+        // Rows of the progress file that count more lines than the record has are ignored: the
+        // record was truncated later.
         if number(packets)? <= lines {
             (settled, is_complete) = (Time(number(until)?), state == COMPLETE);
         }

@@ -1,4 +1,4 @@
-//! Rows of a record: their columns, and how a row is written and read.
+//! Columns of a record's rows, and functions that write and read a row.
 
 use super::{Fate, Recorded};
 use crate::driver::Incoming;
@@ -22,7 +22,7 @@ pub(super) const COLUMNS: [&str; 12] = [
     "at_ps",
 ];
 
-/// Writes a row of a switch whose ports have the names `ports`.
+/// Writes a row of the record for a switch whose ports have the names `ports`.
 ///
 /// # Errors
 /// If `line` cannot be written.
@@ -47,10 +47,10 @@ pub(super) fn write(line: &mut Vec<u8>, row: &Recorded, names: &[String]) -> io:
     }
 }
 
-/// Reads a row of a switch whose ports have the names `ports`.
+/// Reads a row of the record for a switch whose ports have the names `ports`.
 ///
 /// # Errors
-/// The number of the wrong column, and the expected content.
+/// The number of the wrong column, and the content that the reader expected.
 pub(super) fn parse(record: &csv::StringRecord, names: &[String]) -> Result<Recorded, (usize, &'static str)> {
     fn number<T: std::str::FromStr>(
         record: &csv::StringRecord,

@@ -1,4 +1,4 @@
-//! Compares the captures of ports with the record of the packets in one run.
+//! Compares the captures of ports with the record of the packets in one run of the switch.
 
 use crate::pipeline::{sent, traffic};
 use crate::{frame, switch};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Switch with a push-out policy, which refuses some packets and evicts others.
+/// File of a switch with a push-out policy, which refuses some packets and evicts others.
 const LQD: &str = "[switch]\nbuffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"lqd\"\n\
                    ecn = { kind = \"step\", threshold = \"10 KB\" }\n\
                    [forwarding]\ndelay = \"1 ms\"\npriorities = [{ code_point = 46, priority = 1 }]\n";
@@ -52,8 +52,8 @@ pub(crate) fn read(path: &Path) -> Vec<CapturedFrame> {
     seen
 }
 
-/// Runs an overload with a record and captures. One additional frame is malformed, and one frame is
-/// due when the switch ends. Returns the record and the frames by port.
+/// Runs an overload with a record and captures. One additional frame is malformed, and one frame
+/// waits to be sent when the switch ends. Returns the record and the frames by port.
 fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>, Vec<Vec<CapturedFrame>>) {
     let (record, captures) = (folder.join("record"), folder.join("captures"));
     let writer = RecordWriter::create(&record, file.names(), &file.text).expect("writable");
@@ -69,7 +69,8 @@ fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>,
         }
         pipeline.advance(now);
         let _ = sent(&mut pipeline, 3, now);
-        // The thread may be slow on a busy machine, and this test runs faster than real time.
+        // The writing thread may be slow on a busy machine, and this test runs faster than real
+        // time.
         std::thread::sleep(std::time::Duration::from_micros(100));
     }
     let _ = pipeline.receive(0, now, &[0; 9]).expect_err("it is too short");
@@ -94,8 +95,8 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
         assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "port {port} is in the order of time");
         let rate = file.ports[usize::from(port)].rate;
         let is_unsent = |row: &Recorded| row.incoming.at >= Time::from_ms(401);
-        // An expected entry has time, direction and beginning of the comment. Losses are at the
-        // frame's arrival, marks at its departure.
+        // An expected entry has time, direction and beginning of the comment. The entry of a loss
+        // is at the frame's arrival, the entry of a mark at its departure.
         let mut expected: Vec<(u64, u32, String)> = Vec::new();
         for row in &rows {
             let (egress, queue) = (row.incoming.egress, row.queue);
@@ -157,7 +158,8 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
     );
 }
 
-/// Later frames of a capture wait a limited time until the fate of an earlier frame is known.
+/// The test checks that later frames of a capture wait a limited time until an earlier frame is
+/// sent or lost.
 #[test]
 fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -188,7 +190,7 @@ fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_sam
     let report = pipeline.end_capture().expect("writable").expect("there is a capture");
     assert_eq!(report.left_out, 0);
     let seen = read(&report.files[0]);
-    // The file has continued without the frame, whose fate has a separate entry
+    // The capture file has continued without the frame. The frame's loss has a separate entry
     // without a direction.
     let apart: Vec<_> = seen.iter().filter(|one| one.direction == 0).collect();
     assert!(apart.len() == 1 && apart[0].original == 1_400, "{apart:?}");
@@ -241,7 +243,7 @@ fn tshark_counts_what_the_record_counts() {
     };
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     let count = |is_it: &dyn Fn(&Recorded) -> bool| rows.iter().filter(|row| is_it(row)).count();
-    // In addition to the recorded packets, one frame was discarded.
+    // In addition to the recorded packets, the switch discarded one frame.
     let came = count(&|row| row.incoming.ingress == 0) + 1;
     assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), came);
     let lines = |port: u16, word: &str| -> Vec<String> {

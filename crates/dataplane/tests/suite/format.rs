@@ -1,4 +1,5 @@
-//! Valid files of a switch, and error messages for invalid files.
+//! Tests that valid switch files load, and that invalid switch files have the expected error
+//! messages.
 
 use bufferlab_dataplane::load_text;
 use std::path::Path;

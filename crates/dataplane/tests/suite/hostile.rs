@@ -1,11 +1,11 @@
-//! Frames of hostile senders do not harm the switch.
+//! Tests that frames of hostile senders do not harm the switch.
 
 use crate::{frame, switch};
 use bufferlab_dataplane::{Discard, Pipeline};
 use bufferlab_units::{RandomStream, Time};
 
-/// The frames have random bytes, truncated and changed content, tags, and addresses of every kind.
-/// `BUFFERLAB_HOSTILE_FRAMES` sets the number of frames; the default is 300,000.
+/// The test's frames have random bytes, truncated and changed content, tags, and addresses of every
+/// kind. `BUFFERLAB_HOSTILE_FRAMES` sets the number of frames; the default is 300,000.
 #[test]
 fn hostile_frames_are_counted_and_nothing_breaks() {
     let count: u64 =

@@ -1,5 +1,5 @@
-//! An independent check of Dynamic Thresholds and step marking. A few lines that share no code with
-//! the core recompute the verdicts from the timestamps of captures.
+//! An independent check of Dynamic Thresholds and step marking. A few lines, which share no code
+//! with the core, recompute the verdicts from the timestamps of captures.
 
 use crate::captures::{CapturedFrame, EPOCH_NS, read};
 use crate::pipeline::sent;
@@ -35,7 +35,8 @@ fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<CapturedFrame>> {
         pipeline.advance(at);
         let _ = sent(&mut pipeline, 4, at);
         if number % 64 == 0 {
-            // The thread may be slow on a busy machine, and this test runs faster than real time.
+            // The writing thread may be slow on a busy machine, and this test runs faster than real
+            // time.
             std::thread::sleep(std::time::Duration::from_micros(500));
         }
     }
@@ -74,7 +75,7 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
             let (now, bytes) = (seen.at_ns + DELAY_NS, u64::from(seen.original) + 24);
             let queue = lines[usize::from(seen.data[5]) - 2].waiting(now);
             let stored: u64 = lines.iter().map(|line| line.waiting(now)).sum();
-            // The packet is stored if q + L <= alpha (B - Q), with alpha in halves.
+            // The packet is stored if q + L <= alpha (B - Q). The code has alpha in halves.
             let is_stored = stored + bytes <= BUFFER && 2 * (queue + bytes) <= halves * (BUFFER - stored);
             assert_eq!(seen.comment.starts_with("dropped"), !is_stored, "alpha {alpha}: {seen:?}");
             drops += usize::from(!is_stored);

@@ -9,7 +9,7 @@ mod pipeline;
 use bufferlab_dataplane::{SwitchFile, load_text};
 use std::path::Path;
 
-/// Creates a switch with `ports` ports of 100 Mb/s. Host h behind port h has the address
+/// Creates a switch with `ports` ports of 100 Mb/s. The host behind port h has the address
 /// 02:00:00:00:00:0h.
 fn switch(ports: usize, rest: &str) -> SwitchFile {
     let port = |h: usize| {

@@ -1,4 +1,4 @@
-//! Tests of the pipeline's times and verdicts.
+//! Tests of the times and verdicts of the pipeline.
 
 use crate::{frame, switch};
 use bufferlab_dataplane::{Pipeline, RecordWriter, SwitchFile, read_record};
@@ -8,7 +8,7 @@ const DT: &str = "[switch]\nbuffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"
                   ecn = { kind = \"step\", threshold = \"10 KB\" }\n\
                   [forwarding]\ndelay = \"1 ms\"\npriorities = [{ code_point = 46, priority = 1 }]\n";
 
-/// Returns the frames sent until `now`: time, port, content.
+/// Returns the frames that the switch sent until `now`: time, port, content.
 pub(crate) fn sent(pipeline: &mut Pipeline, ports: u16, now: Time) -> Vec<(Time, u16, Vec<u8>)> {
     let mut out = Vec::new();
     for port in 0..ports {
@@ -31,7 +31,7 @@ fn a_frame_leaves_after_the_delay_line_and_its_transmission() {
     pipeline.advance(Time::from_ms(7));
     let frames = sent(&mut pipeline, 3, Time::from_ms(7));
     let times: Vec<_> = frames.iter().map(|(at, port, frame)| (at.as_ns(), *port, frame.len())).collect();
-    // Frames of 1,538 B and 84 B, at 80 ns per byte, leave back to back 1 ms after the arrivals.
+    // Frames of 1,538 B and 84 B leave back to back 1 ms after the arrivals, at 80 ns per byte.
     assert_eq!(times, [(6_123_040, 2, 1_514), (6_129_760, 2, 60)]);
 }
 
@@ -51,7 +51,8 @@ pub(crate) fn traffic() -> Vec<(u16, Time, Vec<u8>)> {
         .collect()
 }
 
-/// Runs the traffic with decisions every `step`, and returns the sent frames and the record.
+/// Runs the traffic through a pipeline that decides every `step`, and returns the sent frames and
+/// the record.
 fn run(file: &SwitchFile, step: Time, folder: &std::path::Path) -> (Vec<(Time, u16, Vec<u8>)>, String) {
     let record = RecordWriter::create(folder, file.names(), &file.text).expect("the folder can be written");
     let mut pipeline = Pipeline::new(file, Some(record)).expect("the policy fits");
@@ -127,7 +128,7 @@ fn a_frame_for_a_time_that_was_decided_counts_as_late_and_arrives_next() {
     assert_eq!(pipeline.driver().late(), 1);
     let times: Vec<_> =
         sent(&mut pipeline, 3, Time::from_ms(9)).into_iter().map(|(at, ..)| at.as_ns()).collect();
-    // Each frame takes 123,040 ns. The first frame starts after the delay line, the second after
-    // the final decisions.
+    // Each frame takes 123,040 ns. The first frame starts after the delay line. The second frame
+    // starts after the time until which decisions are final.
     assert_eq!(times, [6_123_040, 8_123_041]);
 }

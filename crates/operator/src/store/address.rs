@@ -1,4 +1,5 @@
-//! Address of a server, and the parts of the address that may be shown: never a password.
+//! Address of a Redis server, and the parts of the address that messages may show: never a
+//! password.
 
 use redis::{ConnectionAddr, IntoConnectionInfo};
 use std::path::PathBuf;
@@ -12,19 +13,19 @@ pub(crate) enum Target {
     Unix(PathBuf),
 }
 
-/// Address of a Redis server that a user gave.
+/// Address of a Redis server, as the user gave it.
 #[derive(Clone)]
 pub(crate) struct Address {
     /// Address of the Redis server without user, password and options.
     shown: String,
-    /// Endpoint of the address; `Err` with the mistake in the address.
+    /// Endpoint of the Redis server; `Err` with the mistake in the address.
     pub(crate) target: Result<Target, String>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
 }
 
 impl Address {
-    /// Parses an address: `HOST:PORT`, the path of a socket, or a Redis URL.
+    /// Parses the address of a Redis server: `HOST:PORT`, the path of a socket, or a Redis URL.
     pub(crate) fn new(text: &str) -> Self {
         if text.starts_with(['/', '.']) {
             return Self::of_path(PathBuf::from(text));
@@ -32,7 +33,7 @@ impl Address {
         let shown = without_secrets(text);
         let url = if text.contains("://") { text.to_owned() } else { format!("redis://{text}") };
         let Ok(info) = url.as_str().into_connection_info() else {
-            // The library's message may repeat parts of the address.
+            // The error message of the library may repeat parts of the address, so it is not shown.
             let secure = ["rediss://", "valkeys://"].iter().any(|scheme| text.starts_with(scheme));
             let message = if secure {
                 "TLS is not supported: use a tunnel"
@@ -56,7 +57,7 @@ impl Address {
     }
 
     fn of_path(path: PathBuf) -> Self {
-        // Different relative paths to one socket give one name.
+        // Different relative paths of one socket give one name.
         let path = std::path::absolute(&path).unwrap_or(path);
         let target = Target::Unix(path);
         Self { shown: show(&target), target: Ok(target), user: None, password: None }
@@ -75,7 +76,8 @@ impl Address {
         }
     }
 
-    /// Short name for files of this server, which is different for every server.
+    /// Returns a short name for files of the Redis server, which differs from the names of other
+    /// servers.
     pub(crate) fn file_name(&self) -> String {
         let kept = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '-' };
         match &self.target {
@@ -106,7 +108,8 @@ fn without_secrets(text: &str) -> String {
     if scheme.is_empty() { place.to_owned() } else { format!("{scheme}://{place}") }
 }
 
-/// Checksum FNV-1a with 32 bits, which is equal in every version of this program.
+/// Returns the checksum FNV-1a with 32 bits. The checksum of a text is equal in every version of
+/// this program.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,14 +1,14 @@
-//! Receives one answer of a server, with limits of the answer's bytes, elements, nesting and time.
+//! Receives one answer of a server, with limits on the answer's bytes, elements, nesting and time.
 //!
-//! This module reads only the frame of an answer (RESP2: `+ - : $ *`). The library parses answers
-//! that are complete and within the limits.
+//! This module reads only the frame of an answer (RESP2: `+ - : $ *`). The library parses an answer
+//! after it is complete and within the limits.
 
 use super::connection::{Network, StoreConnection, is_pause};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Limits of an answer, and of all answers to one question about a switch.
+/// Limits of one answer, and of all answers to one question about a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Largest time from a question to the end of its answer.
@@ -30,7 +30,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits of every command: a hundred times more than a chassis of 512 ports needs.
+    /// Default limits of every command: a hundred times more than a chassis of 512 ports needs.
     pub const DEFAULT: Self = Self {
         time: Duration::from_secs(3),
         bytes: 16 << 20,
@@ -43,20 +43,20 @@ impl Limits {
     };
 }
 
-/// Reason why the server's answer to a request is missing.
+/// Reason why the server did not answer a request.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The program could not connect to the server.
     Unreachable(io::Error),
-    /// The connection broke. The caller may repeat the request over a new connection.
+    /// The connection to the server broke. The caller may repeat the request over a new connection.
     Broken(io::Error),
     /// The server's answer was not complete within the time limit.
     Late,
-    /// A signal ended the wait for the answer.
+    /// A signal ended the wait for the server's answer.
     Interrupted,
     /// The server's answer exceeds a limit, or does not follow the protocol.
     Nonsense(String),
-    /// The server refused the request with this error.
+    /// The server refused the request; the value is the server's error text.
     Refused(String),
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Longest duration of the next call to the connection.
+    /// Returns the longest time that the next send or receive may take.
     fn nap(&self) -> Result<Duration, Trouble> {
         if self.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(Trouble::Interrupted);
@@ -126,12 +126,12 @@ impl Waiting<'_> {
 struct Frame {
     at: usize,
     elements: usize,
-    /// Number of missing elements of each open list, the outermost list first.
+    /// Number of missing elements of each open list of the answer, the outermost list first.
     open: Vec<usize>,
 }
 
 impl Frame {
-    /// Examines the received bytes, and returns whether the answer is complete.
+    /// Examines the received bytes, and returns whether the server's answer is complete.
     fn advance(&mut self, buffer: &[u8], limits: &Limits) -> Result<bool, String> {
         loop {
             let rest = &buffer[self.at..];
@@ -179,7 +179,7 @@ impl Frame {
         }
     }
 
-    /// Counts a complete element, and returns whether it was the last element of the answer.
+    /// Counts a complete element of the answer, and returns whether the element was the last.
     fn is_whole(&mut self) -> bool {
         while let Some(left) = self.open.last_mut() {
             *left -= 1;
@@ -192,7 +192,7 @@ impl Frame {
     }
 }
 
-/// Parses a length in an answer; returns `None` for -1, which means a missing value.
+/// Parses the length of an element; returns `None` for -1, which means a missing value.
 fn count(text: &[u8], most: usize) -> Result<Option<usize>, String> {
     let number: Option<i64> = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     match number {
@@ -211,7 +211,7 @@ mod tests {
 
     const SMALL: Limits = Limits { bytes: 64, elements: 8, nesting: 2, line: 16, ..Limits::DEFAULT };
 
-    /// Returns the result of a frame whose bytes arrive one by one.
+    /// Examines the bytes of an answer one by one, and returns whether the answer is complete.
     fn frame(bytes: &[u8]) -> Result<bool, String> {
         let mut frame = Frame::default();
         for end in 1..=bytes.len() {

@@ -1,4 +1,4 @@
-//! Connections to a server, and the clock for its answers. Tests have other implementations.
+//! Connections to a Redis server, and the clock for its answers. Tests have simulated connections.
 
 use super::address::Target;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 
 /// A connection to the Redis server of the switch.
 pub trait StoreConnection: Send {
-    /// Sends some of the bytes within a time, and returns their number.
+    /// Sends some of the bytes within the time `within`, and returns the number of sent bytes.
     ///
     /// # Errors
     /// See [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if no byte
     /// could be sent in time.
     fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize>;
 
-    /// Receives some bytes within a time. Returns their number, or 0 at the end of the connection.
+    /// Receives some bytes within the time `within`. Returns the number of bytes, or 0 at the end
+    /// of the connection.
     ///
     /// # Errors
     /// See [`Read::read`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if no byte arrived in time.
@@ -27,10 +28,10 @@ pub trait Network: Send {
     /// Opens a new connection to the Redis server.
     ///
     /// # Errors
-    /// If the server does not answer, or not in time.
+    /// If the Redis server does not answer in time.
     fn connect(&mut self, within: Duration) -> io::Result<Box<dyn StoreConnection>>;
 
-    /// Time since a fixed start of the network's clock.
+    /// Returns the time since a fixed start of the network's clock.
     fn now(&self) -> Duration;
 }
 
@@ -96,8 +97,8 @@ impl StoreConnection for Socket {
     }
 }
 
-/// Whether a call ended because of its time limit or a signal, so that the caller can repeat the
-/// call.
+/// Whether a call to the connection ended because of its time limit or a signal, so that the caller
+/// can repeat the call.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

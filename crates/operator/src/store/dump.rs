@@ -1,12 +1,12 @@
-//! The configuration of a running switch, in the form of its files.
+//! Reads the configuration of a running switch in the form of SONiC's files.
 
 use super::{Database, Fields, Store, StoreError};
 use bufferlab_sonic::TABLES;
 use std::collections::BTreeMap;
 
-/// Reads the configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a
-/// name and the JSON of each database. The running state (APPL_DB) adds the values that the switch
-/// computes, and STATE_DB the size of the memory.
+/// Reads the configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads. A
+/// dump is a name and the JSON of a database. APPL_DB adds the values that the switch computes, and
+/// STATE_DB adds the size of the memory.
 ///
 /// # Errors
 /// If the server gives no answer, or the switch has no buffer configuration.
@@ -62,7 +62,7 @@ fn dump(
             return Err(store.error(database, message));
         }
         // Redis has no empty hash and no list in a hash. SONiC writes NULL for an empty hash, and a
-        // name that ends in @ for a list.
+        // field name that ends in @ for a list.
         let fields = fields.into_iter().filter(|(name, _)| name != "NULL");
         let fields = fields.map(|(name, value)| (name.trim_end_matches('@').to_owned(), value)).collect();
         all.insert(key, fields);

@@ -1,9 +1,9 @@
-//! A write that loses no data. The write happens only while the field has an expected value. A
-//! delayed write cannot happen after the key was written again.
+//! A write that loses no data. The server writes the value only while the field has an expected
+//! value. A delayed write cannot happen after another write of the key.
 //!
-//! The transaction is `WATCH`, a read, `MULTI`, `HSET`, `EXEC`: Redis executes the write only if
-//! the key has not been written since the read. So a write without an answer, which may still be
-//! delayed, becomes void with the next write.
+//! The Redis transaction is `WATCH`, a read, `MULTI`, `HSET`, `EXEC`. Redis executes the write only
+//! if no client has written the key since the read. So a write without an answer, which may still
+//! be delayed, becomes void with the next write.
 
 use super::answer::Trouble;
 use super::connection::StoreConnection;
@@ -15,8 +15,8 @@ use redis::{Value, cmd};
 pub enum Swap {
     /// The server has written the new value of the field.
     Written,
-    /// The field did not have the expected value, so no value was written. Contains the actual
-    /// value, or an empty string if the field does not exist.
+    /// The field did not have the expected value, so the server wrote nothing. The variant contains
+    /// the actual value, or an empty string if the field does not exist.
     Found(String),
 }
 
@@ -24,21 +24,21 @@ pub enum Swap {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct SwapError {
-    /// Error that the database reported.
+    /// Error of the database during the write.
     pub error: StoreError,
-    /// Whether the value may have been written, or may still be written.
+    /// Whether the server may have written the value, or may still write it.
     pub uncertain: bool,
 }
 
-/// Outcome of a write: success, or a trouble with the flag whether the write may have happened.
+/// Outcome of a write. An error has a flag: whether the server may have written the value.
 type Outcome = Result<Option<Swap>, (Trouble, bool)>;
 
 impl Store {
     /// Sets a field of a hash in the database if the field has the expected value.
     ///
     /// # Errors
-    /// If the server gives no answer, or refuses. The error has a flag whether the value may have
-    /// been written nevertheless.
+    /// If the server gives no answer, or refuses the write. A flag of the error is true if the
+    /// server may have written the value.
     pub fn swap(
         &mut self,
         database: Database,
@@ -60,8 +60,8 @@ impl Store {
             };
             match outcome {
                 Ok(Some(swap)) => return Ok(swap),
-                // Another program wrote the key between the read and the write, so the
-                // write is tried again.
+                // Another program wrote the key between the read and the write, so the function
+                // tries again.
                 Ok(None) => {}
                 Err((Trouble::Broken(_), false)) if attempt < ATTEMPTS => {}
                 Err((trouble, uncertain)) => {
@@ -73,7 +73,7 @@ impl Store {
         Err(SwapError { error: self.error(database, message), uncertain: false })
     }
 
-    /// Makes one attempt to write; `None` if another program wrote the key meanwhile.
+    /// Makes one attempt to write; `None` if another program wrote the key after the read.
     fn transaction(
         &self,
         connection: &mut dyn StoreConnection,
@@ -89,7 +89,7 @@ impl Store {
             .map_err(|error| (Trouble::Nonsense(error.message), false))?;
         let there = there.get(field).cloned().unwrap_or_default();
         if !expected(&there) {
-            // Dropping the connection also ends the watch of the key.
+            // Dropping the connection also ends Redis' watch of the key.
             return Ok(Some(Swap::Found(there)));
         }
         self.exchange(connection, &cmd("MULTI")).map_err(certainly_not)?;
@@ -112,8 +112,8 @@ impl Store {
     }
 }
 
-/// Returns a trouble of a write, with whether the write may have happened. A refused write did not
-/// happen. After any other trouble, the outcome of the write is unknown.
+/// Returns the error of a write, and whether the write may have happened. A refused write did not
+/// happen. After any other error, the outcome of the write is unknown.
 fn unless_refused(trouble: Trouble) -> (Trouble, bool) {
     let uncertain = !matches!(trouble, Trouble::Refused(_));
     (trouble, uncertain)

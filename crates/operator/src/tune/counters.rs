@@ -1,4 +1,4 @@
-//! Counters of queues and groups in COUNTERS_DB.
+//! Reads the counters of queues and priority groups from COUNTERS_DB.
 
 use super::Tuner;
 use crate::store::{Database, Fields, Store, StoreError};
@@ -21,7 +21,7 @@ pub struct Reading {
 pub struct Sample {
     /// Time at which the counters were read (s).
     pub seconds: f64,
-    /// Counters of the watched queues and groups, by member.
+    /// Counters of the watched queues and groups.
     pub members: BTreeMap<super::Member, Reading>,
     /// Watermarks of the pools (bytes), by name.
     pub pools: BTreeMap<String, u64>,
@@ -83,9 +83,9 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     Ok(sample)
 }
 
-/// Reads the watermark since the switch's last poll. If this watermark is missing, the function
-/// reads the watermark since the start of the period, or else since the user's last clear. The
-/// switch clears the first watermark at every poll.
+/// Reads the watermark since the switch's last poll; the switch clears this watermark at every
+/// poll. If it is missing, the function reads the watermark since the start of the period. If that
+/// watermark is missing, too, the function reads the watermark since the user's last clear.
 fn watermark(
     store: &mut Store,
     counters: &Fields,

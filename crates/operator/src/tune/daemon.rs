@@ -20,7 +20,7 @@ const BACK: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum DaemonEvent {
-    /// The daemon changed an alpha, or would change it (`applied` is false).
+    /// The daemon changed an alpha, or in a dry run would change the alpha (`applied` is false).
     Change {
         /// Changed profile, exponents and reason of the change.
         decision: Decision,
@@ -50,8 +50,8 @@ pub enum DaemonEvent {
     },
 }
 
-/// Numbers of consecutive faults. A successful read of counters gives no information about writes,
-/// and a write none about reads.
+/// Numbers of consecutive faults of reads and of writes. A successful read of counters gives no
+/// information about writes, and a successful write gives none about reads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
     reads: u32,
@@ -77,9 +77,9 @@ pub struct Daemon {
     /// Whether the journal is certainly stored on disk.
     is_finished: bool,
     faults: Faults,
-    /// Values of each profile that may have been written, because the write had no answer.
+    /// Values that the daemon may have written to each profile, because the write had no answer.
     uncertain: BTreeMap<String, BTreeSet<i8>>,
-    /// Last change reported for a profile in a dry run, so that the change is not repeated.
+    /// Last change that a dry run reported for each profile, so that the report is not repeated.
     said: BTreeMap<String, i8>,
 }
 
@@ -102,20 +102,21 @@ impl Daemon {
         Ok(Self { store, tuner, keeper, journal: None, is_finished: false, faults, uncertain, said })
     }
 
-    /// Tuner that decides the changes of alphas.
+    /// Returns the tuner that decides the changes of alphas.
     #[must_use]
     pub const fn tuner(&self) -> &Tuner {
         &self.tuner
     }
 
-    /// Whether the consecutive faults reach their limit, so that the caller must revert and stop.
+    /// Whether the number of consecutive faults reaches its limit, so that the caller must revert
+    /// and stop.
     #[must_use]
     pub fn must_end(&self) -> bool {
         self.faults.in_a_row() >= self.tuner.settings().faults_max
     }
 
-    /// Whether no profile is left to revert: either no profile was changed, or all profiles were
-    /// read back as configured and the journal was removed.
+    /// Whether the daemon has no profile left to revert. Either the daemon changed no profile, or
+    /// it read all profiles back as configured and removed the journal.
     #[must_use]
     pub const fn is_restored(&self) -> bool {
         self.journal.is_none()
@@ -177,7 +178,7 @@ impl Daemon {
         DaemonEvent::Fault { message, in_a_row: self.faults.in_a_row() }
     }
 
-    /// Finds the outcome of writes that had no answer.
+    /// Finds the outcome of the writes that had no answer.
     fn settle(&mut self) -> Result<Vec<DaemonEvent>, String> {
         let mut events = Vec::new();
         for profile in self.uncertain.keys().cloned().collect::<Vec<_>>() {
@@ -190,8 +191,8 @@ impl Daemon {
                 continue;
             };
             match there {
-                // Writes may still take effect later, so the daemon still treats their values as
-                // its own.
+                // The writes may still take effect later, so the daemon still treats their values
+                // as its own.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }
@@ -267,8 +268,8 @@ impl Daemon {
     }
 
     /// Writes all configured values back, except for profiles that another program has changed. The
-    /// journal is removed when every profile was read back; see [`is_restored`](Self::is_restored).
-    /// The caller may repeat the call.
+    /// daemon removes the journal after it has read every profile back; see
+    /// [`is_restored`](Self::is_restored). The caller may repeat the call.
     pub fn revert(&mut self) -> Vec<DaemonEvent> {
         let Some(journal) = self.journal.clone() else { return Vec::new() };
         self.store.answer_within(Some(BACK));

@@ -1,6 +1,6 @@
-//! Records the configured values of profiles while the tuner sets other values. The journal is
-//! written before the first change, and removed when all values were read back as configured. The
-//! journal outlives the process.
+//! Records the configured values of profiles while the tuner sets other values. The daemon writes
+//! the journal before the first change, and removes it after it has read all values back as
+//! configured. The journal outlives the process.
 
 use crate::OperatorError;
 use crate::store::{Database, Store, StoreError};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Name of the file format, which every journal contains.
 const FORMAT: &str = "bufferlab-tune";
 const VERSION: u32 = 2;
-/// Name of the journal of all switches in earlier versions.
+/// Name of the one journal for all switches in earlier versions.
 const EARLIER: &str = "bufferlab-tune.json";
 /// Size of the longest journal (bytes); 65,536 profiles fit.
 const BYTES_MAX: u64 = 16 << 20;
@@ -67,7 +67,7 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// Content of a tuner's journal.
+/// Content of the journal of a tuner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     format: String,
@@ -81,7 +81,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Creates a journal of this process, without entries.
+    /// Creates a journal of the current process, without entries.
     #[must_use]
     pub fn new(owner: Owner) -> Self {
         let process = std::process::id();
@@ -140,10 +140,10 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Default name of a switch's journal, different for every switch. Earlier versions had one
-    /// name for all switches. A file with the old name and an old format may have the configured
-    /// values of this switch. If such a file exists, the method returns the old name, and
-    /// [`recover`](super::recover) refuses the file.
+    /// Returns the default name of a switch's journal, which differs between switches. Earlier
+    /// versions had one name for all switches. A file with the old name and an old format may have
+    /// the configured values of this switch. If such a file exists, the method returns the old
+    /// name, and [`recover`](super::recover) refuses the file.
     #[must_use]
     pub fn default_path(store: &Store) -> PathBuf {
         if fs::read(EARLIER).is_ok_and(|bytes| Journal::parse(&bytes).is_err()) {
@@ -202,12 +202,12 @@ impl Keeper for JournalFile {
         let partial = PathBuf::from(partial);
         let written = File::create(&partial).and_then(|mut file| {
             file.write_all(bytes)?;
-            // A switch may lose power while an alpha is changed.
+            // A switch may lose power while the daemon changes an alpha, so the file is synced.
             file.sync_all()?;
             fs::rename(&partial, &self.path)
         });
         if let Err(error) = written {
-            // The incomplete file is useless, and the caller reports the write error.
+            // The incomplete file is useless, and the caller reports the error of the write.
             let _ = fs::remove_file(&partial);
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! Restores the configured values: at the end of a tuner, or after a tuner was killed.
+//! Restores the configured values of profiles: at the end of a tuner, or after a tuner was killed.
 
 use super::DaemonEvent;
 use super::journal::{Journal, Keeper, Owner};
@@ -16,7 +16,7 @@ pub(super) fn key(profile: &str) -> String {
 /// Outcome of restoring a profile to its configured value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Back {
-    /// The configured value was read back. `changed` means that the profile had
+    /// The profile was read back and has its configured value. `changed` means that the profile had
     /// another value before.
     Restored { changed: bool },
     /// The profile has a value that another program wrote.
@@ -35,7 +35,7 @@ pub(super) struct Wanted<'a> {
     pub(super) uncertain: bool,
 }
 
-/// Writes the configured value if the tuner wrote the current value, and reads the profile back.
+/// Writes the configured value if the current value is from the tuner, and reads the profile back.
 pub(super) fn put_back(store: &mut Store, wanted: Wanted<'_>) -> Result<Back, String> {
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
@@ -75,8 +75,8 @@ fn attempt(
     }
 }
 
-/// Restores the profiles in the journal of a tuner that was killed, if their current values
-/// are from this tuner.
+/// Restores the profiles in the journal of a tuner that was killed. A profile is restored only if
+/// its current value is from this tuner.
 ///
 /// # Errors
 /// If the journal is invalid or of another switch, or if the database does not answer. After an

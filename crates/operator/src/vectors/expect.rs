@@ -1,5 +1,5 @@
-//! Judges the expectations of a qualification file (`qos_params` of sonic-mgmt): each is met, or
-//! differs because of a named term of the chip's rule.
+//! Compares the expectations of a qualification file (`qos_params` of sonic-mgmt) with the model.
+//! The model meets an expectation, or a named term of the chip's rule explains the difference.
 
 use super::params::{self, Node};
 use super::yaml::{MARGIN, family};
@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// Exponents of alpha that SONiC's chips accept.
 const EXPONENTS: std::ops::RangeInclusive<i8> = -7..=7;
 
-/// A testers' expectation with the prediction of the model.
+/// A testers' expectation, with the prediction of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Expectation {
     /// Number of the expectation's line in the qualification file.
@@ -22,21 +22,21 @@ pub struct Expectation {
     pub path: String,
     /// Value that the testers expect (packets, groups or bytes).
     pub expected: u64,
-    /// Value of the model; absent if the model has none.
+    /// Value that the model predicts; absent if the model has no prediction.
     pub predicted: Option<u64>,
     /// Difference between prediction and expectation that the test allows (packets).
     pub margin: u64,
     /// Whether the model meets the expectation.
     pub met: bool,
-    /// Term that explains a difference, or the reason why no prediction exists.
+    /// Term of the chip's rule that explains a difference, or the reason why no prediction exists.
     pub why: String,
 }
 
-/// Judges every expectation of a file for the family of the vectors' chip. `topology` restricts
-/// the expectations to one entry `topo-...`.
+/// Compares every expectation of a file for the chip family of the vectors with the model.
+/// `topology` restricts the expectations to one entry `topo-...`.
 ///
 /// # Errors
-/// If the file is damaged, or has no expectations for the family or topology.
+/// If the file is damaged, or has no expectations for the chip family or the topology.
 pub fn expectations(
     text: &str,
     vectors: &Vectors,
@@ -87,7 +87,7 @@ pub fn expectations(
     Ok(found)
 }
 
-/// Name of an entry for ports of a speed and cable: `100000_300m`.
+/// Name of a qualification entry for ports of a speed and cable: `100000_300m`.
 fn speed_and_cable(group: &GroupVector) -> String {
     match (group.speed_mbps, group.cable_metres) {
         (Some(speed), Some(metres)) => format!("{speed}_{metres}m"),
@@ -101,7 +101,7 @@ struct Rule<'a> {
     group: &'a GroupVector,
     /// Shared memory of one slice (packets).
     shared: f64,
-    /// Other sums that testers may have used as shared memory (packets), each with its name.
+    /// Other sums that testers may have used for the shared memory (packets), each with its name.
     others: Vec<(String, f64)>,
     exponent: Option<i8>,
     minimum: f64,
@@ -181,8 +181,8 @@ impl<'a> Rule<'a> {
         found
     }
 
-    /// Returns the model's value and the term of a difference; `None` for values that are no
-    /// expectations.
+    /// Returns the model's value and the term that explains a difference; `None` if the key is not
+    /// an expectation.
     fn answer(&self, test: &str, key: &str, expected: u64, values: &Node) -> Option<(Option<u64>, String)> {
         let group = self.group;
         let pool = group.pool.as_ref();
@@ -238,7 +238,7 @@ impl<'a> Rule<'a> {
         })
     }
 
-    /// Names the term that explains why testers expect another pause point.
+    /// Names the term of the chip's rule that explains why testers expect another pause point.
     fn why_pause(&self, expected: u64) -> String {
         let near = |point: f64| (point - expected as f64).abs() <= MARGIN as f64;
         let Some(own) = self.exponent else { return "the profile has a static limit".to_owned() };
@@ -275,7 +275,8 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// Names the term that explains another first loss, with the expected pause point of the test.
+    /// Names the term of the chip's rule that explains another first loss. `pause` is the pause
+    /// point that the test expects.
     fn why_loss(&self, expected: u64, pause: Option<u64>) -> String {
         let pause = pause.unwrap_or(self.group.pause.formula);
         let room = expected.saturating_sub(pause);
@@ -294,8 +295,8 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Formats each expectation with the model's prediction, in the order of the file, and then a
-/// count. Unmet expectations have the term that explains the difference.
+/// Formats each expectation with the model's prediction, in the order of the file. The number of
+/// met expectations follows. Unmet expectations have the term that explains the difference.
 #[must_use]
 pub fn expectations_text(found: &[Expectation]) -> String {
     let mut text = String::new();

@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Node {
-    /// Entries of a map; an empty list for a text.
+    /// Returns the entries of a map, or an empty list for a text.
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match &self.value {
             Value::Map(entries) => entries,
@@ -51,7 +51,7 @@ impl Node {
 }
 
 struct Reader {
-    /// Depth, number and content of the lines, the last one first.
+    /// Depth, number and content of the lines of the file, the last line first.
     lines: Vec<(usize, usize, String)>,
     anchors: BTreeMap<String, Node>,
     nodes: usize,
@@ -97,7 +97,7 @@ impl Reader {
         let first = self.lines.last().map_or(0, |(_, line, _)| *line);
         while self.lines.last().is_some_and(|(at, ..)| *at >= indent) {
             let Some((at, line, content)) = self.lines.pop() else { break };
-            // Lists name ports and groups, which no expectation depends on.
+            // Lists name ports and groups, and no expectation depends on these lists.
             if content.starts_with("- ") {
                 continue;
             }

@@ -8,7 +8,7 @@ fn shown(point: Point) -> String {
     format!("{:>9} {simulated:>9}", point.formula)
 }
 
-/// Formats the vectors as text: numbers by the rules of the chip, beside the numbers of the
+/// Formats the vectors as text. The numbers by the rules of the chip are beside the numbers of the
 /// simulated switch.
 #[must_use]
 pub fn text(vectors: &Vectors) -> String {

@@ -1,13 +1,13 @@
-//! Formats vectors in the form of sonic-mgmt's `qos_params`, with the profiles and keys that its
-//! qualification reads.
+//! Formats vectors in the form of sonic-mgmt's `qos_params`, with the profiles and keys that
+//! sonic-mgmt's qualification reads.
 
 use super::{GroupVector, Vectors};
 use std::fmt::Write as _;
 
-/// Default margin of testers between expectation and chip (packets).
+/// Default margin that testers allow between expectation and chip (packets).
 pub(super) const MARGIN: u64 = 4;
 
-/// Short name of a chip family in qualification: `td3`, `th2`.
+/// Short name of a chip family in sonic-mgmt's qualification: `td3`, `th2`.
 pub(super) fn family(name: &str) -> String {
     let short = |long: &str, short: &str| name.strip_prefix(long).map(|rest| format!("{short}{rest}"));
     let found = [("tomahawk", "th"), ("trident", "td"), ("jericho", "jr"), ("spectrum", "spc")];
@@ -17,7 +17,7 @@ pub(super) fn family(name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Formats the text of a comment. Names of profiles are keys of a database and may
+/// Formats the text of a YAML comment on one line. Names of profiles are keys of a database and may
 /// contain any characters.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -42,8 +42,8 @@ impl Writer {
     }
 }
 
-/// Formats the vectors as `qos_params`, by the chip's rules. Testers must set the number of packets
-/// that leave before a port blocks (`pkts_num_leak_out`), and their margins.
+/// Formats the vectors as `qos_params`, by the chip's rules. Testers must set their margins and
+/// `pkts_num_leak_out`, the number of packets that leave before a port blocks.
 #[must_use]
 pub fn yaml(vectors: &Vectors) -> String {
     let mut writer = Writer { text: String::new() };

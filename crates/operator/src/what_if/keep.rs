@@ -1,5 +1,5 @@
-//! Protects the scenario file of an earlier what-if analysis. Only an equal file may replace this
-//! file, unless the user demands the replacement.
+//! Protects the scenario file of an earlier what-if analysis. Only an equal scenario may replace
+//! the file, unless the user demands the replacement.
 
 use crate::OperatorError;
 use bufferlab_results::{Content, describe_differences, write_sealed};
@@ -11,8 +11,8 @@ use std::path::Path;
 /// Name of the scenario file in the folder of results.
 pub const SCENARIO_NAME: &str = "what-if.toml";
 
-/// Refuses to replace a different scenario file in `folder`. The folder has runs of the old
-/// scenario, and a user may have edited the file.
+/// Refuses to replace a different scenario file in `folder`. The folder has simulation runs of the
+/// old scenario, and a user may have edited the file.
 ///
 /// # Errors
 /// If the folder has a different scenario and `replace` is `false`. The message names the
@@ -69,7 +69,7 @@ mod tests {
     fn a_scenario_that_cannot_be_read_is_not_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(check_scenario(folder.path(), "a = 1", false).map_err(|error| error.to_string()), Ok(()));
-        // A folder with the name of the file cannot be read, like a file on a failing disk.
+        // A folder that has the name of the file cannot be read, like a file on a failing disk.
         fs::create_dir(folder.path().join(SCENARIO_NAME)).expect("writable");
         let error = check_scenario(folder.path(), "a = 1", false).expect_err("it may hold another scenario");
         assert!(error.to_string().contains("what-if.toml: cannot read"), "{error}");

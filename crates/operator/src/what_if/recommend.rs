@@ -1,4 +1,4 @@
-//! Recommends a setting from a comparison, with reasons.
+//! Recommends a setting from the results of a comparison, with reasons.
 
 use super::{Reach, TODAY, WhatIf};
 use crate::what_if::Choice;
@@ -12,7 +12,8 @@ pub const NONE: &str = "none";
 /// Recommendation of a what-if analysis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
-    /// Sentence that is shown first if the current setting loses lossless packets.
+    /// Sentence about losses that the report shows first if the current setting loses lossless
+    /// packets.
     pub losses_today: Option<String>,
     /// Label of the recommended setting. The label is "today" if no other setting is surely better.
     /// The label is "none" if the current setting loses lossless packets and no other setting is
@@ -29,20 +30,20 @@ struct Case<'a> {
     choice: &'a Choice,
     /// Most important outcome that improves with the setting.
     gain: &'a Judgement,
-    /// All outcomes that improve with the choice, in words.
+    /// All outcomes that improve with the setting, in words.
     gains: String,
 }
 
 impl Case<'_> {
-    /// Whether the case is better than `other`: more important outcomes count first,
-    /// then larger changes.
+    /// Whether this setting is better than `other`: more important outcomes count first, then
+    /// larger changes.
     fn beats(&self, other: Option<&Self>) -> bool {
         let key = |case: &Self| (case.gain.rank, -case.gain.size());
         other.is_none_or(|other| key(self) < key(other))
     }
 }
 
-/// Judges the choices of a comparison. A setting is recommended if at least one outcome improves
+/// Chooses a setting from a comparison. A setting is recommended if at least one outcome improves
 /// after the correction for all tests, and no outcome becomes worse even without the correction. A
 /// setting that loses lossless packets is never recommended, not even the current setting.
 #[must_use]
@@ -116,7 +117,7 @@ fn verdict(best: Option<&Case<'_>>, hint: Option<&Case<'_>>, looks: usize) -> (S
     }
 }
 
-/// Describes the effects of policies that the chip does not have.
+/// Describes the effects of the variants whose policies the chip does not have.
 fn of_policies(plan: &WhatIf, all: &[Judgement]) -> Vec<String> {
     let policies = plan.choices.iter().filter(|choice| choice.reach == Reach::Policy);
     let sentence = |choice: &Choice| {
@@ -138,7 +139,7 @@ fn caveats(plan: &WhatIf) -> Vec<String> {
     caveats
 }
 
-/// Number of lossless packets lost with a choice (mean of seeds).
+/// Number of lossless packets that are lost with a setting (mean of seeds).
 fn lost(comparison: &Comparison, label: &str) -> f64 {
     let row = comparison.metric("pauses.lost_lossless_packets");
     let cell = row.and_then(|row| row.cells.iter().find(|cell| cell.policy == label));
@@ -166,7 +167,7 @@ fn losses_today(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Returns the reason to exclude a choice that loses lossless packets.
+/// Returns the reason to exclude a setting that loses lossless packets.
 fn losing(comparison: &Comparison, label: &str) -> Option<String> {
     let (own, today) = (lost(comparison, label), lost(comparison, TODAY));
     if own <= 0.0 {
@@ -179,7 +180,7 @@ fn losing(comparison: &Comparison, label: &str) -> Option<String> {
     })
 }
 
-/// Formats the first reason if the current setting loses packets and no choice is sound.
+/// Formats the first reason if the current setting loses packets and no other setting is sound.
 fn fix_first(hint: Option<&Case<'_>>) -> String {
     let hint = hint.map_or(String::new(), |Case { choice, gains, .. }| {
         format!(

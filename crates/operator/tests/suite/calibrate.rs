@@ -1,4 +1,4 @@
-//! Calibration finds the alphas of the simulated chip from its counters.
+//! Tests that calibration finds the alphas of the simulated chip from the chip's counters.
 
 use crate::support::{model, switch};
 use bufferlab_operator::Bench;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 
-/// The small switch with the given exponents of alpha for lossless groups and lossy queues.
+/// Returns the small switch with the given exponents of alpha for lossless groups and lossy queues.
 fn with_alphas(lossless: i64, lossy: i64) -> Config {
     switch(|name, text| match name {
         "buffers.json" => {
@@ -31,7 +31,7 @@ fn with_alphas(lossless: i64, lossy: i64) -> Config {
     })
 }
 
-/// A dump of COUNTERS_DB with the counters of the bench.
+/// Returns a dump of COUNTERS_DB with the counters of the bench.
 fn dump(bench: &mut Bench) -> Vec<u8> {
     let mut all = Map::new();
     let (mut groups, mut queues, mut ports) = (Map::new(), Map::new(), Map::new());
@@ -115,8 +115,8 @@ fn alpha_is_exact_in_99_of_100_cases_in_which_a_limit_was_reached() {
     assert!(exact * 100 >= cases * 99, "{exact} of {cases}: {counts:?}");
 }
 
-/// Returns the number of cases with an exact estimate of alpha, and of all cases. Alphas and orders
-/// of filling are random draws with `seed`.
+/// Returns the number of cases with an exact estimate of alpha, and the number of all cases. Alphas
+/// and orders of filling are random draws with `seed`.
 fn exact_cases(seed: u64) -> [usize; 2] {
     let mut stream = RandomStream::new(seed, "calibrate", 0);
     let configured = with_alphas(-3, -1);

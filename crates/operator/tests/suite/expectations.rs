@@ -1,11 +1,12 @@
-//! Every expectation of a qualification file is met, or differs because of a named term.
+//! Tests that the model meets every expectation of a qualification file, or names the term that
+//! explains the difference.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
 use bufferlab_operator::vectors::{self, Expectation, Vectors};
 use bufferlab_sonic::silicon::{chip, predict};
 
-/// Judges the expectations of a file for the small switch on a Trident 3.
+/// Compares the expectations of a file with the model of the small switch on a Trident 3.
 fn judged(text: &str) -> Vec<Expectation> {
     let config = switch(|_, text| text);
     let chip = chip("trident3").expect("a chip");
@@ -14,14 +15,14 @@ fn judged(text: &str) -> Vec<Expectation> {
     vectors::expectations(text, &vectors, &prediction, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Expectations that follow from the small switch, after an edit.
+/// Returns the expectations that follow from the small switch, after an edit of their file.
 fn own(edit: impl Fn(String) -> String) -> Vec<Expectation> {
     let config = switch(|_, text| text);
     let vectors = Vectors::new(&config, chip("trident3").expect("a chip"), 64).expect("it fits");
     judged(&edit(vectors::yaml(&vectors)))
 }
 
-/// Reasons of the expectations of a value that are not met.
+/// Returns the reasons why the expectations of the value `key` are not met.
 fn why(found: &[Expectation], key: &str) -> String {
     let differ = found.iter().filter(|one| !one.met && one.path.ends_with(key));
     differ.map(|one| one.why.as_str()).collect::<Vec<_>>().join("\n")
@@ -41,7 +42,8 @@ fn a_difference_has_its_term() {
             own(|text| text.replace("pkts_num_trig_pfc: 4117", &format!("pkts_num_trig_pfc: {expected}")));
         why(&found, "xoff_1 pkts_num_trig_pfc")
     };
-    // The shared memory has 12,332 cells and the group a minimum of 6: alpha 1 pauses at 6 + S / 2.
+    // The shared memory has 12,332 cells and the group a minimum of 6. With alpha 1, the group
+    // pauses at 6 + S / 2.
     assert!(pause("6172").contains("dynamic_th 0; pg_lossless"), "{}", pause("6172"));
     assert!(pause("4119").is_empty(), "within the margin");
     assert!(pause("3000").contains("fewer than the 12332 of these files"), "{}", pause("3000"));

@@ -1,8 +1,8 @@
 //! Injects failures into a tuner. At the end, either CONFIG_DB or the journal has the configured
 //! values, and the exit code distinguishes these two cases.
 //!
-//! A whole session runs in this process, with a simulated Redis and clock. For every N, the N-th
-//! request fails in every way. Every call of the journal fails in every way, too. A second
+//! The test runs a whole session in this process, with a simulated Redis and clock. For every N,
+//! the N-th request fails in every way. Every call of the journal fails in every way, too. A second
 //! session then recovers.
 
 use crate::redis::{Redis, Session};
@@ -66,7 +66,7 @@ const FAILURES: [Failure; 17] = [
     Failure::Interrupt,
     Failure::KilledBefore,
     Failure::KilledAfter,
-    // The server executes the request, and sends a garbled answer.
+    // The server executes the request, but sends a garbled answer.
     Failure::Error("?\r\n"),
 ];
 
@@ -78,7 +78,7 @@ struct World {
     answers: Vec<Vec<u8>>,
     is_closed: Vec<bool>,
     late: Vec<Option<Duration>>,
-    /// Delayed requests: time of arrival, connection, and words.
+    /// Delayed requests: time of arrival, connection, and words of the request.
     under_way: Vec<(Duration, usize, Vec<String>)>,
     clock: Duration,
     requests: u32,
@@ -86,7 +86,8 @@ struct World {
     is_over: bool,
     is_killed: bool,
     interrupt: Arc<AtomicBool>,
-    /// Number of accesses to the journal until now, and number of the access that fails.
+    /// Number of accesses to the journal so far; `failing_call` is the number of the access that
+    /// fails.
     calls: u32,
     failing_call: Option<u32>,
     journal: Option<Vec<u8>>,
@@ -221,7 +222,7 @@ impl Network for Lines {
     }
 }
 
-/// A journal in memory, of which one chosen call fails.
+/// A journal in memory; one chosen access to the journal fails.
 struct Memory(Shared);
 
 impl std::fmt::Debug for Memory {
@@ -262,7 +263,8 @@ impl Keeper for Memory {
     }
 }
 
-/// Creates a small switch with two profiles of lossy queues and no congestion, so that alphas rise.
+/// Creates a small switch with two profiles of lossy queues. No queue is congested, so the alphas
+/// rise.
 fn world() -> Shared {
     let mut redis = Redis::default();
     let text = r#"{
@@ -289,7 +291,7 @@ fn world() -> Shared {
 /// End of a session: `None` if its process was killed, otherwise whether the exit code is 0.
 type Exit = Option<bool>;
 
-/// Runs `sonic tune --apply` from start to end, with intervals of ten seconds.
+/// Runs `sonic tune --apply` from start to end, with tuning intervals of ten seconds.
 fn session(world: &Shared, rounds: u32) -> Exit {
     let is_killed = || lock(world).is_killed;
     let exit = run(world, rounds);
@@ -363,11 +365,12 @@ fn journal_knows(world: &World) -> bool {
 
 const ROUNDS: u32 = 5;
 
-/// Checks the invariant after a session, and after a second session without failures.
+/// Checks the invariant of the journal after a session, and after a second session without
+/// failures.
 fn check(world: &Shared, exit: Exit, what: &str) {
     {
         let mut world = lock(world);
-        // At the end, the server receives the delayed requests.
+        // After the end of the session, the server receives the delayed requests.
         world.is_over = true;
         world.pass(Duration::from_secs(1_000));
         let (is_configured, journal_knows) = (is_configured(&world), journal_knows(&world));
@@ -391,7 +394,7 @@ fn check(world: &Shared, exit: Exit, what: &str) {
     assert!(is_configured(&world) && world.journal.is_none(), "{what}: after the next session");
 }
 
-/// Counts the requests and journal calls of a session without failures.
+/// Counts the requests to the database and accesses to the journal in a session without failures.
 fn undisturbed() -> (u32, u32) {
     let world = world();
     let mut seen = Vec::new();
@@ -526,7 +529,7 @@ fn writes_that_are_refused_again_and_again_end_it_although_counters_are_read() {
         rounds += 1;
         assert!(rounds < 10, "it goes on for ever");
     }
-    // The first sample is only stored; every later interval is one fault.
+    // The daemon only stores the first sample; every later interval is one fault.
     assert_eq!(rounds, 4);
     daemon.revert();
     assert!(daemon.is_restored() && lock(&world).journal.is_none(), "nothing was changed");

@@ -1,11 +1,11 @@
-//! The headroom-pool probing of sonic-mgmt's framework ends with the size of the pool.
+//! Tests that the headroom-pool probing of sonic-mgmt's framework finds the size of the pool.
 //!
-//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and a
-//! drop point, each found in four phases, then `persist`. A flow that finds at most `step` packets
-//! of headroom ends the search. The drop point is the first packet beyond the headroom. So the
-//! framework counts one packet per group more than the pool has. The framework's last phase begins
-//! one packet above the lower end of the range. If the lower end is the threshold, the result is
-//! one packet too high.
+//! The test repeats the steps of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point
+//! and a drop point. The framework finds each point in four phases, and then sends `persist`. A
+//! flow that finds at most `step` packets of headroom ends the search. The drop point is the first
+//! packet beyond the headroom. So the framework counts one packet per group more than the pool has.
+//! The framework's last phase begins one packet above the lower end of the range. If the lower end
+//! is the threshold, the result is one packet too high.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 /// Largest number of checks in a phase of the search.
 const ROUNDS: u32 = 20;
 const RANGE_ROUNDS: u32 = 50;
-/// Size of the range from which the search continues with single packets (packets).
+/// Size of the range (packets) at which the search continues with single packets.
 const PRECISE: u64 = 100;
 
 /// Outcome of the framework's search for the headroom pool.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// Sum of drop points minus pause points, over the groups that filled the pool.
+    /// The groups filled the pool; `sum` is the sum of their drop points minus their pause points.
     Found { sum: u64, groups: usize },
     /// The flows ended before the headroom pool was full, or a flow had no threshold.
     Incomplete { sum: u64, why: String },
@@ -67,8 +67,8 @@ impl Framework {
         self.ask(&request)["detected"] == true
     }
 
-    /// Finds the point of one probe: bounds, range, then single packets without
-    /// emptying the switch.
+    /// Finds the threshold that one probe detects. The phases are bounds, a range, and then single
+    /// packets without emptying the switch.
     fn point(&mut self, probe: &str, flow: (u16, u8), upper: u64, lower: Option<u64>) -> Result<u64, String> {
         self.prepare(flow.0);
         let doubled = (0..ROUNDS).map(|round| upper << round).take_while(|value| *value <= 3 * self.pool);
@@ -140,8 +140,8 @@ fn small(xoff: u64) -> Config {
     })
 }
 
-/// Whether a sum of headroom agrees with a pool (packets). The sum may have one packet more for
-/// each group, unless a pause point was one packet late.
+/// Whether a sum of headroom agrees with the size of a pool (packets). The sum may have one packet
+/// more for each group, unless a pause point was one packet late.
 fn within(sum: u64, pool: u64, groups: usize) -> bool {
     (pool..=pool + groups as u64).contains(&sum)
 }
@@ -167,8 +167,8 @@ fn a_pool_that_the_flows_cannot_fill_is_left_incomplete() {
     assert!(within(sum, 800_000 / 256, FLOWS.len()) && why == "the flows ended first", "{sum}: {why}");
 }
 
-/// The test uses the example of a pool that one group fills. The next group pauses with the packet
-/// that reaches the group's limit, and loses the following packet.
+/// The test uses the example of a headroom pool that one group fills. The next group pauses with
+/// the packet that reaches the group's limit, and loses the following packet.
 #[test]
 fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     let mut framework = Framework::new(&small(90_112), "trident3", 3, 1);
@@ -180,7 +180,7 @@ fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     for (value, lost) in [(3_363, false), (3_364, true)] {
         assert_eq!(framework.check("ingress_drop", (1, 3), value, 1, true), lost, "{value}");
     }
-    // A chip repeats its pauses, even after one more packet for a paused group.
+    // A chip repeats its pauses, even if a paused group gets only one more packet.
     assert!(
         framework.check("pfc_xoff", (1, 3), 3_364, 1, true)
             && framework.check("pfc_xoff", (1, 3), 1, 1, false)

@@ -1,5 +1,5 @@
-//! Tests of hostile or faulty servers. Every request to such a server ends with an error before it
-//! uses much memory or time.
+//! Tests of hostile or faulty database servers. Every request to a faulty server ends with an error
+//! before the request uses much memory or time.
 
 use bufferlab_operator::store::{Database, Limits, Store, dumps};
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Limits of the server's answers in these tests: the defaults, but with less time.
+/// Limits of the server's answers in the tests: the default limits, but with less time.
 const QUICK: Limits =
     Limits { time: Duration::from_millis(400), session: Duration::from_secs(4), ..Limits::DEFAULT };
 
@@ -22,7 +22,7 @@ fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + '
         for mut stream in listener.incoming().flatten() {
             let then = Arc::clone(&then);
             std::thread::spawn(move || -> std::io::Result<()> {
-                // If a client stops reading, its request has ended.
+                // A write ends after 20 s: a client that stops reading has ended its request.
                 stream.set_write_timeout(Some(Duration::from_secs(20)))?;
                 question(&mut stream)?;
                 stream.write_all(b"+OK\r\n")?;
@@ -152,7 +152,7 @@ fn a_scan_that_never_ends_is_ended() {
     let mut store = Store::new(&circle).with_limits(Limits { steps: 500, ..QUICK });
     let error = store.keys(Database::Config, "*", &|_| true).expect_err("no end");
     assert!(error.message.contains("no end within 500 steps"), "{error}");
-    // The scan is far below the limit of steps, so the time limit ends the scan.
+    // The scan takes far fewer steps than its limit, so the time limit ends the scan.
     let count = AtomicUsize::new(1);
     let slow = server(move |stream| {
         std::thread::sleep(Duration::from_millis(100));
@@ -162,7 +162,8 @@ fn a_scan_that_never_ends_is_ended() {
     let (message, time) = said(&slow);
     assert!(message.contains("not everything was answered in time"), "{message}");
     assert!(time < Duration::from_secs(6), "{time:?}");
-    // Every step has new keys, so the limit of bytes ends the scan before the memory is full.
+    // Every step of the scan has new keys, so the limit of bytes ends the scan before the memory is
+    // full.
     let count = AtomicUsize::new(1);
     let keys = server(move |stream| {
         let next = count.fetch_add(1, Ordering::SeqCst) % 10 + 1_000;
@@ -218,7 +219,7 @@ fn a_socket_whose_server_accepts_nobody_does_not_keep_us() {
     let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
     let start = Instant::now();
     let path = path.to_str().expect("UTF-8");
-    // Connections are accepted without an answer until the queue of the socket is full. Later
+    // The server accepts connections without an answer until the queue of the socket is full. Later
     // connections are refused.
     let mut stores: Vec<_> = (0..200)
         .map(|_| Store::new(path).with_limits(Limits { time: Duration::from_millis(1), ..QUICK }))

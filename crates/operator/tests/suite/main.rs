@@ -5,7 +5,8 @@ mod expectations;
 mod faults;
 mod hostile;
 mod one_headroom;
-// One table has the measurements of real chips and their switches, for predictions and simulations.
+// One table has the measurements of real chips and their switches, for tests of predictions and of
+// simulations.
 mod headroom_pool;
 mod marking;
 #[allow(dead_code, reason = "the tests of bufferlab-sonic use the rest")]

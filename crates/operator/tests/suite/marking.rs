@@ -1,5 +1,5 @@
-//! The scenario has the marking and the schedulers of the switch, and names settings of the switch
-//! that it lacks.
+//! Tests that the scenario has the marking and the schedulers of the switch, and names the switch's
+//! settings that the scenario lacks.
 
 use crate::support::{model, switch};
 use bufferlab_operator::{Kind, Traffic, WhatIf};
@@ -12,7 +12,7 @@ fn plan(edit: impl Fn(String) -> String) -> WhatIf {
     WhatIf::new("what-if", (&config, &model), None, &traffic).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether a note with the given text is below the table and in the file.
+/// Whether a note with the given text is below the table and in the scenario file.
 fn says(plan: &WhatIf, text: &str) -> bool {
     let below = plan.notes.iter().find(|note| note.contains(text));
     below.is_some_and(|note| plan.scenario.contains(&format!("# {note}")))

@@ -1,4 +1,4 @@
-//! The switch model has the values of the configuration.
+//! Tests that the switch model has the values of the configuration.
 
 use crate::support::{model, switch};
 use bufferlab_core::{QueueMinimums, ResumeBelow};

@@ -1,5 +1,5 @@
-//! Chips with one egress pool: a lossy queue is simulated with the limit and the
-//! minimum of its profile.
+//! Tests chips with one egress pool: the simulator gives a lossy queue the limit and the minimum of
+//! its profile.
 
 use crate::support::{model, switch};
 use bufferlab_operator::probe::Executor;
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 /// Chip families whose device files have one egress pool.
 const FAMILIES: [&str; 3] = ["tomahawk3", "tomahawk4", "tomahawk5"];
 
-/// Returns the small switch with one egress pool, whose lossy queues have this exponent of alpha.
+/// Returns the small switch with one egress pool; its lossy queues have the exponent of alpha
+/// `exponent`.
 fn one_pool(exponent: i8) -> Config {
     switch(|name, text| {
         match name {
@@ -49,7 +50,7 @@ fn the_alpha_of_a_lossy_queue_decides_where_one_egress_pool_is_all_there_is() {
             );
         }
     }
-    // The queue stores its reserve of 7 cells, plus a ninth or eight ninths of 6,132 cells.
+    // The queue stores its reserve of 7 cells, and a ninth or eight ninths of 6,132 cells.
     assert_eq!((stored(&one_pool(-3), "tomahawk5"), stored(&one_pool(3), "tomahawk5")), (688, 5_458));
 }
 
@@ -85,7 +86,7 @@ fn a_scenario_has_the_limit_and_the_minimum_of_lossy_queues() {
 
 #[test]
 fn a_lossy_queue_that_has_no_row_is_named() {
-    // Every queue with the lossy profile has the number of a priority with PFC.
+    // Every queue with the lossy profile has the number of a priority that has PFC.
     let config = switch(|name, text| match name {
         "buffers.json" => text.replace("|0-2\"", "|1-2\""),
         "qos.json" => text.replace("\"pfc_enable\": \"3,4\"", "\"pfc_enable\": \"1,2,3,4,5,6\""),
@@ -102,8 +103,8 @@ fn a_lossy_queue_that_has_no_row_is_named() {
 
 #[test]
 fn a_pool_that_no_queue_uses_does_not_make_lossy_queues_lossless() {
-    // The file has a lossy pool, but lossy queues use the lossless pool, as in
-    // several device files.
+    // The configuration has a lossy pool, but its lossy queues use the lossless pool, as in several
+    // device files.
     let config = switch(|name, text| match name {
         "buffers.json" => {
             text.replace("\"pool\": \"egress_lossy_pool\"", "\"pool\": \"egress_lossless_pool\"")
@@ -114,7 +115,7 @@ fn a_pool_that_no_queue_uses_does_not_make_lossy_queues_lossless() {
     assert!(config.is_lossless_queue_profile("egress_lossless_profile"));
     let vectors = Vectors::new(&config, chip("trident3").expect("a chip"), 64).expect("it fits");
     assert!(vectors.queues.len() == 1 && vectors.queues[0].loss.apart() <= 1, "{:?}", vectors.queues);
-    // In the opposite case, lossless queues use the lossy pool.
+    // In the opposite configuration, lossless queues use the lossy pool.
     let config = switch(|name, text| match name {
         "buffers.json" => {
             text.replace("[BUFFER_POOL|egress_lossless_pool]", "[BUFFER_POOL|egress_lossy_pool]")

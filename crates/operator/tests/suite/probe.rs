@@ -1,4 +1,4 @@
-//! The model answers probes like a chip: bisection finds the thresholds of the vectors.
+//! Tests that the model answers probes like a chip: bisection finds the thresholds of the vectors.
 
 use crate::support::{model, switch};
 use bufferlab_operator::Vectors;
@@ -38,7 +38,7 @@ fn a_search_by_probes_ends_at_the_points_of_the_vectors() {
     assert!(bisect(&mut executor, "egress_drop", 0).abs_diff(lossy.loss.formula) <= 1);
 }
 
-/// A search for a threshold with one probe, between given ports.
+/// A search for a threshold with one probe, between two given ports.
 struct Search<'a> {
     executor: &'a mut Executor,
     probe: &'static str,
@@ -111,8 +111,8 @@ fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
     }
 }
 
-/// Groups are filled until a group finds no headroom. Each group keeps its packets up to its first
-/// loss. The sum of the groups' headroom is the pool.
+/// The test fills groups until a group finds no headroom. Each group keeps its packets up to its
+/// first loss. The sum of the groups' headroom is the headroom pool.
 #[test]
 fn a_headroom_pool_is_found_group_by_group() {
     let config = switch(|_, text| text);
@@ -212,7 +212,7 @@ fn counters_and_watermarks_are_those_of_the_packets_that_were_sent() {
     assert_eq!(counters["pauses"], json!([0, 0, 0, 2, 0, 0, 0, 0]));
     let full = bytes(&mut executor, "watermarks", 0);
     assert_eq!(full, bytes(&mut executor, "occupancy", 0));
-    // Cells of 256 B, a reserve of 6 cells, and 352 of headroom.
+    // Cells have 256 B. The group has a reserve of 6 cells and a headroom of 352 cells.
     assert_eq!(full["group_headroom"][3], 352 * 256);
     assert_eq!(full["group_shared"][3], (stored - 352 - 6) * 256);
     assert_eq!(full["ingress_pool"], full["group_shared"][3]);

@@ -1,4 +1,5 @@
-//! Runs of a qualification scenario have pause, loss and resume at the points of the rules.
+//! Tests that runs of a qualification scenario pause, lose packets and resume at the points of the
+//! rules.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -29,8 +30,8 @@ impl RunSink for Readings {
     }
 }
 
-/// Numbers of packets: until the pause, until the first loss, and below the pause point at the
-/// end of the pause.
+/// Numbers of packets at three points: until the pause, until the first loss, and below the pause
+/// point at the end of the pause.
 #[derive(Debug)]
 struct Points {
     pause: u64,

@@ -1,4 +1,4 @@
-//! A setting is recommended exactly if the numbers support this setting.
+//! Tests that a setting is recommended exactly if the numbers support the setting.
 
 use crate::support::{model, switch};
 use bufferlab_operator::what_if::{recommend, text};
@@ -7,8 +7,8 @@ use bufferlab_report::{Cell, Change, Comparison, Estimate, Metric, MetricCompari
 
 const SEEDS: usize = 8;
 
-/// Values of one metric for every seed, for the choices of the plan by label. A choice without
-/// values has the values of today's setting.
+/// Values of one metric for every seed, by label of the setting. A setting without values has the
+/// values of today's setting.
 type MetricValues<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
 
 fn comparison(plan: &WhatIf, rows: &[MetricValues<'_>]) -> Comparison {
@@ -48,9 +48,9 @@ fn plan() -> WhatIf {
 }
 
 const TEN: [f64; SEEDS] = [10.0, 11.0, 10.5, 9.5, 10.2, 9.8, 10.9, 10.1];
-/// Values a tenth below 10, each with a small deviation.
+/// Values about a tenth below 10, each with a small deviation.
 const NINE: [f64; SEEDS] = [9.0, 9.91, 9.44, 8.56, 9.17, 8.83, 9.8, 9.1];
-/// Values a tenth above 10, each with a small deviation.
+/// Values about a tenth above 10, each with a small deviation.
 const ELEVEN: [f64; SEEDS] = [11.0, 12.09, 11.56, 10.44, 11.23, 10.77, 12.0, 11.1];
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 type Hash = BTreeMap<String, String>;
 
-/// Databases of a simulated Redis server.
+/// Databases that the simulated Redis server has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redis {
     databases: BTreeMap<u8, BTreeMap<String, Hash>>,
@@ -28,7 +28,7 @@ impl Session {
         self.received.extend_from_slice(bytes);
     }
 
-    /// Returns the next complete command: an array of strings with their lengths.
+    /// Returns the next complete command: an array of strings that have their lengths.
     pub(crate) fn command(&mut self) -> Option<Vec<String>> {
         let mut at = 0;
         let number = |at: &mut usize| -> Option<usize> {

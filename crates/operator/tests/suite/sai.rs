@@ -1,4 +1,5 @@
-//! Marks, drops and shares of the simulated switch equal a small model of SAI's semantics.
+//! Tests that marks, drops and shares of the simulated switch equal a small model of SAI's
+//! semantics.
 //!
 //! The model is written from `saiwred.h`, `saischeduler.h` and SONiC's tables, and shares no code
 //! with the product. A colour without its enable does nothing. The probability rises from 0 at the
@@ -48,7 +49,7 @@ struct Qos {
     /// Whether every second packet supports no ECN.
     mixed: bool,
     /// Number of packets in one overload of a port. After an overload, the port is idle for 1.6
-    /// times as long.
+    /// times the duration of the overload.
     ///
     /// Without drops a queue grows during the whole overload, so overloads are short. With strict
     /// queues at the port, the other queues need long overloads for many rounds of DWRR.
@@ -200,7 +201,7 @@ fn tables(text: &str, qos: &Qos) -> String {
     serde_json::to_string(&all).expect("a table")
 }
 
-/// A departure: the packet's queue and bytes, and whether the packet was marked.
+/// A sent packet: its queue, its bytes, and whether the packet was marked.
 type Sent = (usize, u64, bool);
 
 trait Device {
@@ -319,7 +320,7 @@ impl<'a> Sai<'a> {
         both.iter().flatten().map(Bucket::next).max().unwrap_or(0)
     }
 
-    /// Whether WRED chooses a packet at the given length of the queue.
+    /// Whether WRED selects a packet for a mark or drop at the given length of the queue.
     fn chooses(&mut self, wred: Wred, length: u64) -> bool {
         let (min, max) = wred.thresholds;
         if !wred.enabled || length <= min {
@@ -431,7 +432,8 @@ fn play(device: &mut dyn Device, qos: &Qos) -> [Counts; 4] {
     counts
 }
 
-/// Whether two counts differ by at most 1 % of `of`, the packets of a queue or the bytes of a port.
+/// Whether two counts differ by at most 1 % of `of`, which is the packets of a queue or the bytes
+/// of a port.
 fn equal(a: u64, b: u64, of: u64) -> bool {
     a.abs_diff(b) * 100 <= of
 }

@@ -1,4 +1,4 @@
-//! Generated scenarios load and have the content that the configuration requests.
+//! Tests that generated scenarios load and have the content that the configuration requests.
 
 use crate::support::{corpus, model, switch};
 use bufferlab_operator::what_if::{CHANGED, TODAY};
@@ -73,7 +73,7 @@ fn another_configuration_is_a_variant_and_one_with_other_ports_is_refused() {
         WhatIf::new("w", (&config, &model), Some((&larger, &other)), &traffic).expect("the same ports");
     assert_eq!(plan.choices[1].label, CHANGED);
     let loaded = load(&plan, 1);
-    // The headroom pool has whole cells of 256 B.
+    // The size of the headroom pool is rounded to whole cells of 256 B.
     assert!(loaded.resolved.contains("headroom_pool = \"999.936 KB\""), "{}", loaded.resolved);
     assert!(loaded.resolved.contains("kmin = \"300 KB\""), "{}", loaded.resolved);
     let shorter = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));
@@ -113,8 +113,9 @@ fn a_leaf_spine_uses_every_port_of_every_switch() {
             assert_eq!(ports.len(), 4, "{leaves} leaves, switch {switch}");
         }
     }
-    // Ports have cables of 5, 5, 40 and 300 m. The uplinks of a leaf have 40 and 300 m. The uplinks
-    // of the first leaf end at the spine's first two ports, whose headroom is for 5 m.
+    // The switch's ports have cables of 5, 5, 40 and 300 m, and the uplinks of a leaf have cables
+    // of 40 and 300 m. The uplinks of the first leaf end at the spine's first two ports, whose
+    // headroom is for 5 m.
     let plan = WhatIf::new("w", (&config, &model), None, &traffic(2)).expect("it divides");
     let delays: Vec<&str> = plan
         .scenario

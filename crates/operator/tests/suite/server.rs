@@ -1,5 +1,5 @@
-//! A server with SONiC's databases: a real `redis-server` if it is installed, otherwise a stand-in
-//! with the functions that SONiC's keys need.
+//! A server with SONiC's databases: a real `redis-server` if it is installed, otherwise a simulated
+//! server with the functions that SONiC's keys need.
 
 use crate::redis::{Redis, Session};
 use bufferlab_operator::store::Database;
@@ -60,7 +60,7 @@ impl Server {
     /// Stops the server: new connections are refused, and existing connections break.
     pub(crate) fn stop(&mut self) {
         self.gone.store(true, Ordering::SeqCst);
-        // A connection wakes the stand-in, so that the stand-in notices the flag.
+        // The connection wakes the simulated server, so that it notices the flag.
         let _ = TcpStream::connect(&self.address);
         if let Some(mut child) = self.child.take() {
             child.kill().expect("a process of this test");

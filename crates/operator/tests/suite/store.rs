@@ -1,4 +1,4 @@
-//! The dump of a running switch equals the configuration in its files.
+//! Tests that the dump of a running switch equals the configuration in the switch's files.
 
 use crate::server::Server;
 use crate::support::switch;

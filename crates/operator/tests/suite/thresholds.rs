@@ -1,4 +1,4 @@
-//! Thresholds of chips by rule, by simulation and as measured: the tables of
+//! Compares thresholds of chips by rule, by simulation and by measurement, and writes the tables of
 //! `docs/evidence/silicon.md` and `docs/evidence/silicon/thresholds.csv`.
 //!
 //! `cargo xtask generate operator` writes the tables. The command and the test need the folder of
@@ -16,14 +16,14 @@ use std::path::Path;
 /// Quantities of the table, in the order of its columns.
 const QUANTITIES: [&str; 5] = ["pause", "headroom", "resume", "headroom pool", "lossy drop"];
 
-/// A threshold in a measured entry: numbers of rule, simulation and measurement.
+/// A threshold in a measured entry: the numbers of the rule, the simulation and the measurement.
 struct Threshold {
     entry: &'static Entry,
     quantity: &'static str,
     rule: u64,
     simulated: Option<u64>,
     measured: u64,
-    /// Difference that the testers allow (packets).
+    /// Difference from the measurement that the testers allow (packets).
     margin: u64,
 }
 
@@ -82,7 +82,7 @@ fn group_of<'a>(entry: &Entry, vectors: &'a Vectors) -> &'a GroupVector {
     let (speed, cable): (Option<u64>, Option<f64>) = (speed.parse().ok(), cable.parse().ok());
     let of_speed = |group: &&GroupVector| group.speed_mbps == speed;
     let exact = vectors.groups.iter().filter(of_speed).find(|group| group.cable_metres == cable);
-    // Some entries have the name of a cable that differs from the cable of the test.
+    // The names of some entries have a cable that differs from the cable of the test.
     exact.or_else(|| vectors.groups.iter().find(of_speed)).unwrap_or_else(|| panic!("{}", entry.name()))
 }
 
@@ -156,7 +156,7 @@ fn title(entry: &Entry) -> String {
     format!("{family} | {} | {}G {cable} m", entry.topology.trim_start_matches("topo-"), speed / 1_000)
 }
 
-/// Formats a row for each number of an entry, as CSV: rule, simulated, measured.
+/// Formats a row for each threshold of an entry, as CSV: rule, simulated, measured.
 fn table(all: &[Vec<Threshold>]) -> String {
     let mut text = "chip,topology,port,number,rule,simulated,measured\n".to_owned();
     for threshold in all.iter().filter(|row| !row[0].entry.apart).flatten() {
@@ -168,8 +168,8 @@ fn table(all: &[Vec<Threshold>]) -> String {
     text
 }
 
-/// Formats a row for each number that the rule does not give exactly, with the term that explains
-/// the difference.
+/// Formats a row for each threshold that the rule does not give exactly, with the term that
+/// explains the difference.
 fn misses(all: &[Vec<Threshold>]) -> String {
     let mut text = "| chip | topology | port | number | rule | simulated | margin | term |\n\
         |---|---|---|---|--:|--:|--:|---|\n"

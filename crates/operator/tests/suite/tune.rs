@@ -1,7 +1,8 @@
-//! The tuner follows congestion, respects its bounds, and restores the configuration at the end.
+//! Tests that the tuner follows congestion, respects its bounds, and restores the configuration at
+//! the end.
 //!
-//! The loop is closed: a simulated switch (the core's, packet by packet) takes its alphas from
-//! CONFIG_DB and writes its counters to COUNTERS_DB.
+//! The control loop is closed: a simulated switch takes its alphas from CONFIG_DB and writes its
+//! counters to COUNTERS_DB.
 
 use crate::server::Server;
 use crate::store::fill;
@@ -136,8 +137,7 @@ impl Loop {
         }
     }
 
-    /// Number of cells that an idle queue stores of a burst while this number of
-    /// ports is congested.
+    /// Number of cells that an idle queue stores of a burst while `ports` ports are congested.
     fn absorbs(&self, ports: usize) -> u64 {
         absorbs(&mut bench(&self.server), ports)
     }
@@ -208,8 +208,8 @@ fn with_room_below_a_congested_switch_absorbs_more_than_with_its_static_alpha() 
     assert_eq!(all.exponent(), -1);
     let tuned = all.absorbs(3);
     assert!(tuned as f64 > 1.3 * fixed as f64, "{tuned} and {fixed} cells");
-    // ABM itself counts congested queues by priority and immediately. The priority of the burst has
-    // no congested queue.
+    // ABM itself counts congested queues by priority, without a delay. The priority of the burst
+    // has no congested queue.
     let model = model(&configuration(&all.server), "trident3");
     let mut abm = Bench::of_abm(&model, 64, 2.0).expect("it fits");
     let abm = absorbs(&mut abm, 3);
@@ -228,7 +228,7 @@ fn a_dry_run_says_what_it_would_do_once_and_writes_nothing() {
         all.congest(3);
         said.extend(daemon.step(all.seconds()));
     }
-    // The target 2^3 / 3 rounds down to the configured value.
+    // The target of the exponent, 2^3 / 3, rounds down to the configured value.
     assert_eq!(said, []);
     all.congest(0);
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! The rules of chips, the simulated switch and real chips agree packet by packet.
+//! Tests that the rules of chips, the simulated switch and real chips agree packet by packet.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -104,7 +104,7 @@ fn the_form_of_qualification_has_the_numbers_of_the_table() {
     assert_eq!(entry.numbers(&["hdrm_pool_size", "dscps"]), Some(vec![3, 4]));
 }
 
-/// Every key that the text has exists in a real file: the names are not invented.
+/// Every key in the written text also exists in a real file, so no key is invented.
 #[test]
 fn its_keys_are_those_of_real_files() {
     let Some(folder) = corpus("its_keys_are_those_of_real_files") else { return };
@@ -139,7 +139,7 @@ fn configuration_in_qualification_simulated_the_numbers_of_real_chips_come_out()
             .groups
             .iter()
             .find(|group| group.speed_mbps == speed.parse().ok() && group.cable_metres == cable.parse().ok());
-        // Some entries have the name of a cable that differs from the cable of the test.
+        // The names of some entries have a cable that differs from the cable of the test.
         let of_speed = || vectors.groups.iter().find(|group| group.speed_mbps == speed.parse().ok());
         let group =
             group.or_else(of_speed).unwrap_or_else(|| panic!("{}: {:?}", entry.name(), vectors.groups));

@@ -1,4 +1,4 @@
-//! The objects that a congestion control in Python uses: ACKs and the window.
+//! Objects that a congestion control in Python uses: ACKs and the congestion window.
 
 use crate::errors;
 use bufferlab_transport::{self as transport, AckEvent, HopReport};
@@ -6,7 +6,7 @@ use bufferlab_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-/// The window of a flow. Changes take effect when the method returns.
+/// The congestion window of a flow. Changes take effect when the Python method returns.
 #[pyclass(eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq)]
 pub(crate) struct Window(pub(super) transport::Window);
@@ -46,7 +46,8 @@ impl Window {
         self.0.size = size;
     }
 
-    /// Slow-start threshold (segments): a smaller window grows exponentially. Infinite at first.
+    /// Slow-start threshold (segments): a window below the threshold grows exponentially. The
+    /// initial threshold is infinite.
     #[getter]
     fn slow_start_threshold(&self) -> f64 {
         self.0.slow_start_threshold
@@ -70,8 +71,8 @@ impl Window {
     }
 
     /// Grows the congestion window. Below the slow-start threshold, the window grows by one segment
-    /// per delivered segment. Above the threshold, the window grows by one segment when a whole
-    /// window was delivered (RFC 5681).
+    /// per delivered segment. Above the threshold, the window grows by one segment for each whole
+    /// window of delivered segments (RFC 5681).
     fn grow(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
         let delivered = f64::from(errors::whole_number("delivered", delivered, u32::MAX.into())? as u32);
         let is_slow_start = self.0.size < self.0.slow_start_threshold;
@@ -94,7 +95,7 @@ fn segments(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 impl Window {
-    /// Copies the window to the flow, or describes why the window is invalid.
+    /// Copies the Python window to the flow, or describes why the window is invalid.
     #[inline]
     pub(super) fn give(&self, to: &mut transport::Window) -> Result<(), String> {
         let transport::Window { size, slow_start_threshold, pacing_gap } = self.0;
@@ -128,8 +129,8 @@ pub(crate) struct Ack {
     in_flight: u32,
     marked: bool,
     may_grow: bool,
-    /// Reports of the switches; empty, without an allocation, unless the control
-    /// requests telemetry.
+    /// Reports of the switches on the path. The list is empty, without an allocation, unless the
+    /// congestion control requests telemetry.
     telemetry: Vec<HopReport>,
 }
 
@@ -191,8 +192,8 @@ impl Ack {
         self.in_flight
     }
 
-    /// Whether the window may grow: no recovery or reduction is active,
-    /// and the window limited the sender.
+    /// Whether the window may grow. The window may grow if no recovery or reduction is active, and
+    /// the window limited the sender.
     #[getter]
     fn may_grow(&self) -> bool {
         self.may_grow
@@ -211,7 +212,8 @@ impl Ack {
     }
 }
 
-/// The report of one switch, made when the switch started to send a packet.
+/// The report of one switch about a packet. The switch makes the report when it starts to send the
+/// packet.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Hop(HopReport);
 
@@ -233,7 +235,7 @@ impl Hop {
         self.0.port
     }
 
-    /// Bytes that the egress port had sent before the packet.
+    /// Bytes that the egress port had sent before the reported packet.
     #[getter]
     fn sent_bytes(&self) -> u64 {
         self.0.sent_bytes

@@ -1,8 +1,8 @@
 //! Adapter that turns a Python object into a policy of the core.
 //!
-//! A hook that the class does not define is never called.
-//! The first failure is recorded with place and traceback, and every later verdict is a drop.
-//! The driver of the switch then ends the run ([`Policy::take_failure`]).
+//! The adapter never calls a hook that the class does not define. It records the first failure with
+//! place and traceback, and every later verdict is a drop. The driver of the switch then ends the
+//! run ([`Policy::take_failure`]).
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
@@ -49,7 +49,7 @@ pub(super) struct PythonPolicy {
     object: Py<PyAny>,
     /// Names of the optional methods that the Python class defines.
     defined: Vec<String>,
-    /// Bound method `admit`. All bound methods are looked up once.
+    /// Bound method `admit` of the object. All bound methods are looked up once.
     admit: Py<PyAny>,
     hooks: [Option<Py<PyAny>>; HOOK_COUNT],
     wanted: Hooks,
@@ -287,7 +287,7 @@ impl Policy for PythonPolicy {
     }
 
     /// Copies the Python object with `copy.deepcopy`. A policy with `classify` cannot be copied,
-    /// because the classifier shares its object.
+    /// because the classifier uses the policy's object.
     fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
         if self.defined.iter().any(|name| name == "classify") || self.state.has_failed() {
             return None;
@@ -330,7 +330,7 @@ impl Classify for PythonClassifier {
     }
 }
 
-/// A copy of a classifier calls the Python object of the original.
+/// A copy of a classifier calls the Python object of the original classifier.
 impl Clone for PythonClassifier {
     fn clone(&self) -> Self {
         let method = Python::attach(|py| self.method.clone_ref(py));

@@ -1,4 +1,4 @@
-//! Runs the conformance suite for policies on Python's behalf.
+//! Runs the conformance suite for policies when Python requests it.
 
 use super::{find, given};
 use bufferlab_conformance::vectors::VectorFile;
@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Fields of Python's `Check`: claim, number of scripts, result, reason, counterexample.
-/// The result is "holds", "not claimed" or "fails".
+/// Fields of Python's `Check`: claim, number of scripts, result, reason, counterexample. The result
+/// is "holds", "not claimed" or "fails".
 type PlainCheck = (String, u64, &'static str, String, Option<String>);
 
-/// Runs the conformance suite for the policy `name`. Returns every claim, and the report as text.
-/// The call keeps the interpreter lock, because the policy may be in Python.
+/// Runs the conformance suite for the policy `name`. Returns the result of every claim, and the
+/// report as text. The call keeps the interpreter lock, because the policy may be a Python class.
 #[pyfunction]
 #[pyo3(signature = (name, parameters, length, seeds, other_limits, most_evictions, vectors))]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]

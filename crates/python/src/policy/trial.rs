@@ -1,4 +1,4 @@
-//! Trials of a policy: verdicts and cost per decision on a switch with random load.
+//! Trials of a policy: verdicts and cost per decision, on a switch with random load.
 
 use super::{find, given};
 use bufferlab_core::{Admission, Header, Packet, Refusal, SwitchConfig, Tags};
@@ -7,16 +7,16 @@ use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// Size of a trial's switch: number of ports, number of queues per port, and buffer (bytes).
+/// Size of the switch in a trial: number of ports, number of queues per port, and buffer (bytes).
 const PORTS: usize = 8;
 const QUEUES: usize = 2;
 const BUFFER: u64 = 200_000;
 /// Number of packet arrivals between checks for Ctrl-C.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Runs the policy `name` on `arrivals` packets.
-/// Returns a byte per arrival (0: stored; otherwise the number of the drop reason plus 1).
-/// Returns the CPU time (s), too, including the work of the switch.
+/// Runs the policy `name` on `arrivals` packets. Returns a byte per arrival: 0 if the packet was
+/// stored, otherwise the number of the drop reason plus 1. Also returns the CPU time (s), including
+/// the work of the switch.
 #[pyfunction]
 pub(crate) fn run_trial<'py>(
     py: Python<'py>,

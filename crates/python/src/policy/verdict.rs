@@ -5,7 +5,7 @@ use bufferlab_core::{self as core, Account, DropReason, End, QueueId, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Drop reasons that a policy may return. Other reasons are reserved for the switch.
+/// Drop reasons that a policy may return. Only the switch may use the other drop reasons.
 const REASONS: &[DropReason] = &[
     DropReason::BufferFull,
     DropReason::OverThreshold,
@@ -96,7 +96,7 @@ impl Verdict {
     }
 }
 
-/// Returns the refusal of a verdict that neither admits nor evicts.
+/// Returns the refusal for a verdict that neither admits nor evicts a packet.
 fn refusal_of(verdict: core::Verdict) -> Refusal {
     verdict.refusal().expect("a verdict admits, evicts or refuses")
 }

@@ -1,7 +1,7 @@
-//! The objects that a policy in Python reads: arrivals, departures, the buffer.
+//! Objects that a policy in Python reads: arrivals, departures, the buffer.
 //!
-//! The buffer is not copied: the calling thread lends the buffer to [`Buffer`] for one call.
-//! After the call, [`Buffer`] raises an error.
+//! The buffer is not copied: the calling thread lends the buffer to [`Buffer`] for one call of a
+//! method. After the call, [`Buffer`] raises an error.
 
 use crate::errors;
 use bufferlab_core::{self as core, IngressId, QueueId, Tags};
@@ -11,13 +11,13 @@ use pyo3::types::PyBool;
 
 scoped_tls::scoped_thread_local!(static LENT: core::Buffer);
 
-/// Lends `buffer` to the Python code that `call` runs on this thread.
+/// Lends `buffer` to the Python code that `call` runs on the current thread.
 #[inline]
 pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
-/// Defines the methods of a packet class: the getters that every packet has, and the given methods.
+/// Defines the methods of a packet class: the getters of every packet, and additional methods.
 macro_rules! packet_class {
     (impl $Class:ident { $($methods:tt)* }) => {
         #[pymethods]
@@ -56,7 +56,7 @@ macro_rules! packet_class {
                 self.0.header.size
             }
 
-            /// Number of the packet's flow, constant over the life of the flow.
+            /// Number of the packet's flow, which is constant over the life of the flow.
             #[getter]
             fn flow(&self) -> u32 {
                 self.0.header.flow
@@ -80,8 +80,8 @@ packet_class! {
             self.0.ingress.0
         }
 
-        /// Number of stored packets that were evicted to make room for this packet. After each
-        /// eviction, the policy decides again.
+        /// Number of stored packets that were evicted to make room for the arriving packet. After
+        /// each eviction, the policy decides again.
         #[getter]
         fn evictions(&self) -> u32 {
             self.0.evictions
@@ -157,8 +157,8 @@ packet_class! {
     }
 }
 
-/// The shared buffer as policies see it, without reserved buffer of queues and ports. The object is
-/// readable only during the call of the policy's method that received it.
+/// The shared buffer as policies see it, without reserved buffer of queues and ports. A policy's
+/// method can read the object only during its call.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
@@ -173,7 +173,7 @@ fn nothing_lent() -> PyErr {
     PyRuntimeError::new_err("the buffer can be read only within the call that was given it")
 }
 
-/// Reads a value of one queue; `name` is the argument with the number of the queue.
+/// Reads a value of one queue. `name` is the name of the argument with the queue's number.
 #[inline]
 fn of_queue<R>(
     name: &'static str,
@@ -277,8 +277,8 @@ impl Buffer {
         read(|buffer| buffer.queue_ids().map(|queue| buffer.shared_queue_bytes(queue)).collect())
     }
 
-    /// The longest egress queue and its length (bytes). If several queues are equally long, the
-    /// first of these queues is returned.
+    /// Returns the longest egress queue and its length (bytes). If several queues are equally long,
+    /// returns the queue with the lowest number.
     fn longest_queue(&self) -> PyResult<(u16, u64)> {
         read(|buffer| {
             let lengths = buffer.queue_ids().map(|queue| (queue.0, buffer.shared_queue_bytes(queue)));
@@ -294,7 +294,7 @@ impl Buffer {
     }
 }
 
-/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places. So a
+/// A factor, such as alpha, in the arithmetic of switches: fixed point with 32 binary places. So a
 /// policy's verdicts are equal on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]

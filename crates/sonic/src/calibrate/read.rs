@@ -17,13 +17,14 @@ const QUEUE: &str = "SAI_QUEUE_STAT_";
 struct Dump(Map<String, Value>);
 
 impl Dump {
-    /// Fields of a key: a plain object, or the `value` of `redis-dump`.
+    /// Returns the fields of a key: a plain object, or the `value` of `redis-dump`.
     fn fields(&self, key: &str) -> Option<&Map<String, Value>> {
         let entry = self.0.get(key)?.as_object()?;
         entry.get("value").and_then(Value::as_object).or(Some(entry))
     }
 
-    /// A counter of an object, from the counters or from one of the tables of watermarks.
+    /// Returns a counter of a database object, from the counters or from one of the tables of
+    /// watermarks.
     fn number(&self, oid: &str, name: &str) -> Result<Option<u64>, CounterError> {
         for table in ["COUNTERS", "PERIODIC_WATERMARKS", "USER_WATERMARKS", "PERSISTENT_WATERMARKS"] {
             let found = self.fields(&format!("{table}:{oid}")).and_then(|fields| fields.get(name));
@@ -41,7 +42,7 @@ impl Dump {
         Ok(None)
     }
 
-    /// Returns the pairs of name and object in a map such as `COUNTERS_PG_NAME_MAP`.
+    /// Returns pairs of a name and an object id from a map such as `COUNTERS_PG_NAME_MAP`.
     fn objects(&self, map: &str) -> BTreeMap<&str, &str> {
         let fields = self.fields(map).into_iter().flatten();
         fields.filter_map(|(name, oid)| Some((name.as_str(), oid.as_str()?))).collect()
@@ -50,7 +51,7 @@ impl Dump {
 
 /// Reads the dumps of one switch in the order of time. If the counter of pauses or losses rises
 /// between two dumps, the group or queue reached its limit in this interval. A counter above 0 in
-/// the first dump has this meaning, too.
+/// the first dump also means that the group or queue reached its limit.
 ///
 /// # Errors
 /// If a dump is not JSON, names no group or queue, or has a counter that is not a number.

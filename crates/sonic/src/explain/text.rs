@@ -1,5 +1,5 @@
-//! Explanation of a configuration as text: a picture of the memory, tables, and the
-//! way of each class.
+//! Formats the explanation of a configuration as text: a picture of the memory, tables, and the way
+//! of each traffic class.
 
 use super::{Explanation, Limit, PortKind, Way};
 use bufferlab_units::quantity::format_size;

@@ -1,4 +1,4 @@
-//! The way of a packet through a port: class, group, queue, and all limits.
+//! The way of a packet through a port: traffic class, priority group, queue, and all limits.
 
 use crate::config::{Config, MapKind, Profile, Threshold};
 use crate::keys::PortName;
@@ -19,20 +19,20 @@ pub struct Limit {
     pub alpha: String,
     /// Reserve of the profile (bytes).
     pub reserve: u64,
-    /// Threshold of the limit with the reserve, for an empty, half full and full pool (bytes).
-    /// The value is absent if the pool has no size.
+    /// Threshold including the reserve, for an empty, half full and full pool (bytes). The
+    /// thresholds are absent if the pool has no size.
     pub thresholds: Option<[u64; 3]>,
-    /// Occupancy that a queue reaches if it alone fills the pool (bytes).
+    /// Occupancy that a queue reaches if no other queue uses the pool (bytes).
     pub alone: Option<u64>,
-    /// Action of the switch on a packet at the limit.
+    /// Action of the switch on a packet that exceeds the limit.
     pub then: &'static str,
 }
 
 /// Headroom of a lossless group, and the headroom that the group needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// Headroom that one group can use: the headroom of its profile, at most the headroom pool
-    /// of a slice (bytes).
+    /// Headroom that one group can use (bytes): the smaller of its profile's headroom and the
+    /// headroom pool of a slice.
     pub bytes: u64,
     /// Headroom of the group's profile (bytes).
     pub asked: u64,
@@ -42,15 +42,15 @@ pub struct Headroom {
     pub cable_metres: f64,
     /// Size of the largest packet (bytes).
     pub mtu: u64,
-    /// Headroom that full-size packets need if the peer stops at once (bytes).
+    /// Headroom that full-size packets need if the peer stops immediately after the pause (bytes).
     pub least: u64,
-    /// Headroom that is needed if the peer takes the response time of the standard (bytes).
+    /// Headroom that a port needs if the peer takes the response time of the standard (bytes).
     pub standard: u64,
     /// Usable headroom minus the headroom needed by the standard (bytes).
     pub margin_bytes: i64,
-    /// Length of cable that the margin covers (metres).
+    /// Length of additional cable that the margin covers (metres).
     pub margin_metres: f64,
-    /// Answer whether the headroom is enough, in one sentence.
+    /// Sentence that answers whether the headroom is enough.
     pub answer: String,
 }
 
@@ -61,7 +61,7 @@ pub struct Wred {
     pub profile: String,
     /// ECN mode of the marking profile, such as `ecn_all`.
     pub ecn: String,
-    /// First and last threshold of marking (bytes).
+    /// First and last threshold of the marking profile (bytes).
     pub thresholds: [Option<u64>; 2],
 }
 
@@ -78,7 +78,7 @@ pub struct Way {
     pub queue: Option<u8>,
     /// Whether the priority group has PFC.
     pub pfc: bool,
-    /// Limits that a packet of the class may reach, in the order in which it meets them.
+    /// Limits that a packet of the class may reach, in the order in which the switch checks them.
     pub limits: Vec<Limit>,
     /// Headroom of the priority group, if the group is lossless.
     pub headroom: Option<Headroom>,
@@ -88,7 +88,7 @@ pub struct Way {
     pub wred: Option<Wred>,
 }
 
-/// A kind of port: ports with equal speed, cable and ways.
+/// A kind of port: ports with equal speed, cable and ways of packets.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortKind {
     /// Names of the ports of this kind.
@@ -101,7 +101,7 @@ pub struct PortKind {
     pub ways: Vec<Way>,
 }
 
-/// Returns the kinds of ports, each with the ways of all classes.
+/// Returns the kinds of ports, each with the ways of all traffic classes.
 pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>) -> Vec<PortKind> {
     let mut kinds: Vec<(PortName, PortKind)> = Vec::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
@@ -128,8 +128,8 @@ pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'sta
     kinds.into_iter().map(|(_, kind)| kind).collect()
 }
 
-/// Returns the traffic classes of a port, from its maps. Without maps, each group and
-/// queue is a class.
+/// Returns the traffic classes of a port, from its QoS maps. Without QoS maps, each group and queue
+/// is a class.
 fn classes(config: &Config, port: &PortName) -> Vec<u8> {
     let maps = [MapKind::TcToPg, MapKind::TcToQueue].into_iter().filter_map(|kind| config.map(port, kind));
     let mut classes: Vec<u8> = maps.flat_map(|(_, map)| map.entries.keys().copied()).collect();
@@ -227,7 +227,7 @@ fn marking(config: &Config, port: &PortName, queue: u8) -> Option<Wred> {
     })
 }
 
-/// Formats alpha in the usual notation: 8, 1, 1/8.
+/// Formats alpha as an integer or a fraction: 8, 1, 1/8.
 pub(crate) fn fraction(exponent: i8) -> String {
     if exponent >= 0 { (1u32 << exponent).to_string() } else { format!("1/{}", 1u32 << -exponent) }
 }
@@ -269,7 +269,7 @@ fn limit(
     Limit { name: name.to_owned(), profile: profile.name.clone(), alpha, reserve, thresholds, alone, then }
 }
 
-/// Shared memory of a profile's pool (bytes of a slice).
+/// Returns the shared memory of a profile's pool in one slice (bytes).
 fn shared_bytes(config: &Config, memory: Option<&Memory>, profile: &Profile) -> Option<u64> {
     let (name, pool) = config.pool_of(profile)?;
     match memory {
@@ -303,7 +303,7 @@ fn headroom(
     })
 }
 
-/// Reasons why lossless groups cannot be explained, each once with its ports.
+/// Lists the reasons why lossless groups cannot be explained, each once with its ports.
 pub(crate) fn gaps(config: &Config) -> Vec<String> {
     let mut found: BTreeMap<String, Vec<PortName>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {

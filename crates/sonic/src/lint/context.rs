@@ -1,4 +1,4 @@
-//! Data that several rules need: lossless classes, pause points, memory, short lists of ports.
+//! Data that several lint rules need: lossless classes, pause points, memory, short lists of ports.
 
 use super::Options;
 use crate::config::{Config, Pool, Profile, Threshold};
@@ -12,10 +12,10 @@ const ROUND_TRIP_US: f64 = 8.0;
 pub(super) struct Context<'c> {
     pub(super) config: &'c Config,
     pub(super) options: &'c Options,
-    /// Memory of the chip, or a memory of bytes if the chip is not known. Absent if
-    /// no pool has a size.
+    /// Memory of the chip, or a memory of bytes if the chip is not known. The field is absent if no
+    /// pool has a size.
     pub(super) memory: Option<Memory>,
-    /// Classes of lossless priority groups: groups with one profile.
+    /// Classes of lossless priority groups; the groups of a class have one profile.
     pub(super) classes: Vec<Class>,
     /// Profiles of lossy queues that are in use, by name.
     pub(super) lossy_queues: Vec<&'c Profile>,

@@ -8,7 +8,7 @@ use crate::place::ConfigPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Field that an entry needs: name of the field, whether the entry has the field, severity and
-/// consequence of the missing field.
+/// consequence if the field is missing.
 type Need = (&'static str, bool, Severity, &'static str);
 
 fn report(findings: &mut Findings, place: &ConfigPlace, needs: &[Need]) {
@@ -73,7 +73,7 @@ fn profiles(config: &Config, findings: &mut Findings) {
                 "the chip's default limits the queues of the profile",
             ),
         ];
-        // A profile whose headroom the switch computes needs an alpha only.
+        // A profile whose headroom the switch computes needs only an alpha.
         let needs = if profile.dynamic_headroom { &needs[2..] } else { &needs[..] };
         report(findings, &profile.place, needs);
         resume(profile, findings);
@@ -170,7 +170,7 @@ fn marking(profile: &WredProfile, findings: &mut Findings) {
     }
 }
 
-/// Checks schedulers, watchdogs and parameters of the dynamic model.
+/// Checks fields of schedulers, watchdogs and parameters of the dynamic model.
 fn others(config: &Config, findings: &mut Findings) {
     use Severity::{Info, Warning};
     for scheduler in config.schedulers.values() {
@@ -285,9 +285,9 @@ fn users(config: &Config) -> BTreeMap<(MapKind, &str), Vec<&PortName>> {
     users
 }
 
-/// Severity of a missing input of a QoS map. The gap is an error if lossless packets take the
-/// default, and a warning if other packets take the default. The gap is a hint if no packet has
-/// this input.
+/// Returns the severity of an input value that a QoS map lacks. The gap is an error if lossless
+/// packets take the default, and a warning if other packets take the default. The gap is a hint if
+/// no packet has this input value.
 fn severity(config: &Config, kind: MapKind, input: u8, users: &[&PortName]) -> Severity {
     let has_class = |port: &PortName| {
         let maps =

@@ -81,7 +81,7 @@ pub fn not_judged(config: &Config, options: &Options) -> Vec<String> {
     found
 }
 
-/// Returns the lossless groups whose headroom was not compared with its need, by reason.
+/// Returns the lossless groups whose headroom was not compared with the needed headroom, by reason.
 fn headroom(config: &Config) -> Vec<String> {
     let mut reasons: BTreeMap<String, (usize, Vec<PortName>)> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {

@@ -1,4 +1,4 @@
-//! Rules about lossless groups: headroom, its size, and resume points.
+//! Lint rules about lossless groups: headroom, size of the headroom, and resume points.
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
@@ -66,7 +66,7 @@ fn shrinking_rows(context: &Context<'_>, findings: &mut Findings) {
 
 pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    // If the file has no row, the caller did not give the file.
+    // If the configuration has no row, the caller did not give the lookup file.
     if config.lookup.is_empty() || config.model() == Model::Dynamic {
         return;
     }

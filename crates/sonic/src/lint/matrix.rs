@@ -1,9 +1,9 @@
 //! The matrix of entries that a configuration needs. The matrix has a cell for every port, every
-//! priority, and each table that must have an entry for them.
+//! priority, and each table that must have an entry for the port and the priority.
 //!
-//! A cell is judged if its table is present. A cell is needed by its meaning: a traffic class
-//! reaches a queue, so the queue needs a profile. A cell is also needed if most ports of the
-//! same kind have it.
+//! A cell of the matrix is judged if its table is present. A cell is needed by its meaning: a
+//! traffic class reaches a queue, so the queue needs a profile. A cell is also needed if most ports
+//! of the same kind have an entry in this cell.
 
 mod cells;
 
@@ -36,16 +36,16 @@ const fn hint(consequence: &'static str) -> Option<Gap> {
     Some(Gap { severity: Severity::Info, consequence })
 }
 
-/// Kind of the numbers in a column of the matrix.
+/// Kind of the numbers in a column of the matrix: ports, groups, queues or priorities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
-    /// The column of the matrix has one cell for a port.
+    /// The column of the matrix has one cell for each port.
     Port,
-    /// The column has a cell for each priority group of a port.
+    /// The column of the matrix has a cell for each priority group of a port.
     Group,
-    /// The column has a cell for each queue of a port.
+    /// The column of the matrix has a cell for each queue of a port.
     Queue,
-    /// The column has a cell for each priority of a port.
+    /// The column of the matrix has a cell for each priority of a port.
     Priority,
 }
 
@@ -69,9 +69,10 @@ struct Column {
     /// Field of the entry that the column is about; empty for the entry itself.
     field: &'static str,
     numbers: Numbers,
-    /// Function that returns whether the cell has a value.
+    /// Function that returns whether a cell of the matrix has a value.
     has: fn(&Config, &PortName, u8) -> bool,
-    /// Function that returns the gap of an empty cell, if the cell's meaning needs a value.
+    /// Function that returns the gap of an empty cell of the matrix, if the cell's meaning needs a
+    /// value.
     needs: fn(&Traffic<'_>, &PortName, u8) -> Option<Gap>,
 }
 
@@ -80,7 +81,7 @@ struct Traffic<'c> {
     config: &'c Config,
     /// Priorities that have PFC on at least one port.
     lossless: BTreeSet<u8>,
-    /// Whether some port has a watchdog on a priority.
+    /// Whether at least one port has a watchdog on a priority.
     any_watchdog: bool,
     /// Whether a queue with PFC has a marking profile.
     any_marking: bool,
@@ -171,7 +172,8 @@ fn admits_nothing(config: &Config, port: &PortName) -> bool {
     all.peek().is_some() && all.all(|(_, assigned)| is_zero(&assigned.value))
 }
 
-/// Gaps of one column: consequence and severity, numbers, and the ports that have the gap.
+/// Gaps of one column of the matrix: consequence and severity, numbers, and the ports that have the
+/// gap.
 type Gaps = BTreeMap<(Gap, Vec<u8>), Vec<PortName>>;
 
 pub(super) fn missing_entry(context: &Context<'_>, findings: &mut Findings) {
@@ -237,7 +239,8 @@ fn gaps(traffic: &Traffic<'_>, column: &Column) -> Gaps {
 }
 
 impl Reach {
-    /// Whether the port, or its group or queue with this number, has PFC.
+    /// Whether the port has PFC on `number`, or on any priority if the column has one cell for each
+    /// port.
     fn has_pfc(&self, column: &Column, number: u8) -> bool {
         match column.numbers {
             Numbers::Port => !self.pfc.is_empty(),
@@ -246,7 +249,7 @@ impl Reach {
     }
 }
 
-/// Number of ports with a value in a cell, and number of ports without a value.
+/// Number of ports with a value in a cell of the matrix, and number of ports without a value.
 #[derive(Clone, Copy, Default)]
 struct Usual {
     with: usize,
@@ -259,7 +262,8 @@ impl Usual {
     }
 }
 
-/// Counts the ports without and with PFC that have a value in a cell.
+/// Counts the ports that have, and that lack, a value in a cell of the matrix: first without PFC,
+/// then with PFC.
 fn usual(traffic: &Traffic<'_>, column: &Column, number: u8) -> [Usual; 2] {
     let mut found = [Usual::default(); 2];
     for (port, reach) in &traffic.ports {
@@ -273,7 +277,8 @@ fn usual(traffic: &Traffic<'_>, column: &Column, number: u8) -> [Usual; 2] {
     found
 }
 
-/// Returns the place of the port's entry in the table, or of its entry in another table.
+/// Returns the place of the port's entry in the column's table, or the place of its entry in
+/// another table.
 fn place(config: &Config, column: &Column, port: &PortName) -> ConfigPlace {
     let of_qos = config.port_qos.get(port).map(|qos| &qos.place);
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);

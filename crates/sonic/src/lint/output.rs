@@ -1,11 +1,11 @@
-//! Formats findings as text, as JSON, and as SARIF 2.1.0.
+//! Formats lint findings as text, as JSON, and as SARIF 2.1.0.
 
 use super::{Finding, RULES, Severity};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Formats findings as text: one block per finding, then the parts that were not judged, and
-/// counts at the end.
+/// Formats lint findings as text: one block per finding, then the parts of the configuration that
+/// were not judged, and counts at the end.
 #[must_use]
 pub fn text(findings: &[Finding], not_judged: &[String]) -> String {
     let mut text = String::new();
@@ -74,8 +74,8 @@ pub fn json(findings: &[Finding]) -> String {
     pretty(&Value::Array(list))
 }
 
-/// Formats findings as SARIF 2.1.0, for code hosts and editors. The parts that were not judged
-/// are notifications.
+/// Formats lint findings as SARIF 2.1.0, for code hosts and editors. The parts of the configuration
+/// that were not judged become notifications.
 #[must_use]
 pub fn sarif(findings: &[Finding], not_judged: &[String], version: &str) -> String {
     let rules: Vec<Value> = RULES

@@ -1,5 +1,5 @@
-//! Rules about pools: whether egress can store the packets that ingress admits, and whether
-//! promised memory exists.
+//! Lint rules about pools: whether egress can store the packets that ingress admits, and whether
+//! the chip has the promised memory.
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
@@ -8,20 +8,21 @@ use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
 use crate::silicon::headroom::pool_of_slice;
 use crate::silicon::{Class, Rule};
 
-/// Slices of an unknown chip: the largest number of any chip, so that no finding is wrong.
+/// Number of slices that the rules assume for an unknown chip: the largest number of any chip, so
+/// that no finding is wrong.
 const MOST_SLICES: u64 = 4;
 
-/// Largest packet memory of any chip (bytes): inside the chip, and in separate memory beside the
-/// chip.
+/// Largest packet memory of any chip (bytes): first the memory inside a chip, then the separate
+/// memory beside a chip.
 const LARGEST_ON_CHIP: u64 = 1 << 30;
 const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
 /// Number of bytes that the lossless pool admits, with its headroom.
 struct Admitted {
-    /// Number of bytes according to the size of the pool.
+    /// Number of bytes that the lossless pool admits according to its size.
     nominal: u64,
-    /// Number of bytes that the pool certainly admits: without the reserves of egress queues, which
-    /// a gross pool may include.
+    /// Number of bytes that the lossless pool certainly admits: without the reserves of egress
+    /// queues, which a gross pool may include.
     sure: u64,
 }
 
@@ -189,8 +190,8 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Finds a pool that is read as gross, but would promise more than the memory as a net pool, whose
-/// size excludes headroom. The accounting of measured chips is known, so these chips give no
+/// Finds a pool that is read as gross, but would exceed the memory as a net pool. The size of a net
+/// pool excludes headroom. The accounting of measured chips is known, so these chips give no
 /// finding.
 fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, findings: &mut Findings) {
     let config = context.config;
@@ -219,8 +220,8 @@ fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, finding
     }
 }
 
-/// Returns the largest memory of any chip. A pool for ingress and egress belongs to a system with
-/// packet memory beside the chip.
+/// Returns the largest packet memory of any chip. A pool for both ingress and egress belongs to a
+/// system with packet memory beside the chip.
 fn largest_memory(pool: &Pool) -> (String, u64) {
     let is_voq = pool.side.as_ref().is_some_and(|side| side.value == Side::Both);
     let bytes = if is_voq { LARGEST_BESIDE_CHIP } else { LARGEST_ON_CHIP };
@@ -246,8 +247,8 @@ pub(super) fn not_whole_cells(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Finds limits that one egress queue can reach before the lossless groups of a slice and their
-/// headroom are full.
+/// Finds limits that one egress queue can reach before all lossless groups of a slice have filled
+/// their shared memory and headroom.
 pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
     let Some(memory) = &context.memory else { return };
@@ -269,8 +270,8 @@ pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findin
         let Some(limit) = Context::lone_limit(profile, size) else { continue };
         let (severity, bound) = match threshold.value {
             Threshold::Static(_) => (Severity::Error, per_slice),
-            // The limit is alpha times the free memory. If many groups send to one queue, any
-            // fraction of a pool below 1 binds.
+            // The limit of the queue is alpha times the free memory. If many groups send to one
+            // queue, any limit below the whole pool applies.
             Threshold::Dynamic(_) if limit < admitted / 2 => (Severity::Error, admitted / 2),
             Threshold::Dynamic(_) => (Severity::Info, admitted),
         };

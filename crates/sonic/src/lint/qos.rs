@@ -145,7 +145,8 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
     }
 }
 
-/// Longest pause of a peer with an equal memory, which drains to one port (bytes).
+/// Returns the bytes whose drain to one port gives the longest pause of a peer with an equal
+/// memory.
 fn longest_pause(context: &Context<'_>) -> Option<f64> {
     let pools = context.config.pools.values().filter_map(|pool| pool.size.as_ref());
     // VOQ systems have gigabytes of memory beside the chip; their pauses follow from other limits.
@@ -182,8 +183,8 @@ pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings
     }
 }
 
-/// Checks a priority with PFC. A class must use the priority's group, and pauses must stop the
-/// queue of this class.
+/// Checks a priority with PFC. A traffic class must use the priority's group, and pauses must stop
+/// the queue of this class.
 fn one_priority(
     context: &Context<'_>,
     port: &PortName,
@@ -249,7 +250,8 @@ fn one_priority(
     }
 }
 
-/// Checks the classes that DSCP selects on this port for a lossy group with a lossless queue.
+/// Checks the traffic classes that DSCP selects on a port: no class may have a lossy group and a
+/// lossless queue.
 fn lossy_classes(
     context: &Context<'_>,
     port: &PortName,

@@ -1,5 +1,5 @@
-//! Rules about names: values that the reader did not understand, dangling
-//! references, unused profiles.
+//! Lint rules about names: values that the reader did not understand, names of missing entries, and
+//! unused profiles.
 
 use super::Findings;
 use super::context::Context;
@@ -51,8 +51,8 @@ pub(super) fn dangling(context: &Context<'_>, findings: &mut Findings) {
             );
         }
     };
-    // A missing table may be in a part that the caller did not give, because rendered parts come in
-    // several files.
+    // A missing table may be in a file that the caller did not give, because rendered
+    // configurations come in several files.
     if config.has_table("BUFFER_PROFILE") {
         report("profile", "BUFFER_PROFILE", profile_references(context), &|name| {
             config.profiles.contains_key(name)

@@ -17,7 +17,7 @@ struct Sides<'c> {
     lossy_alpha: f64,
     pool: f64,
     lossy_pool: f64,
-    /// Number of ports, each with one busy group and one busy queue.
+    /// Number of ports; each port has one busy group and one busy queue.
     ports: usize,
 }
 
@@ -36,7 +36,7 @@ impl Sides<'_> {
         Self::share(groups, self.alpha) * (self.pool - self.lossy_bytes(queues)).max(0.0)
     }
 
-    /// Pause point of a lossless group among `groups` (bytes).
+    /// Pause point of one of `groups` busy lossless groups (bytes).
     fn pause(&self, groups: f64, queues: f64) -> f64 {
         self.lossless_bytes(groups, queues) / groups
     }

@@ -24,7 +24,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
             if key == "global" {
                 config.mmu_size = entry.bytes("mmu_size");
             }
-            // The table also has limits of ports, which SONiC checks.
+            // The table also has limits of ports, which SONiC checks itself.
             let _ = entry.rest();
         }
         "DEFAULT_LOSSLESS_BUFFER_PARAMETER" => {
@@ -180,14 +180,15 @@ fn lists(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<PortName, Placed<Ve
     if to.len() + ports.len() > KEYS_MAX {
         return entry.refuse_key(too_many(), "no switch has that many; the entry is left out");
     }
-    // The older schema also has the name "profile_list". Some versions mark lists with an @.
+    // The older schema also has the name "profile_list". Some versions of SONiC mark lists with an
+    // @.
     let list = entry.references("profile_list").or_else(|| entry.references("profile_list@"));
     if let Some(list) = list {
         to.extend(ports.into_iter().map(|port| (port, list.clone())));
     }
 }
 
-/// Returns the message for a key with more ports and numbers than a configuration may have.
+/// Returns the error message for a key with more ports and numbers than a configuration may have.
 pub(super) fn too_many() -> String {
     format!("more than {KEYS_MAX} ports and numbers in the keys of one table")
 }

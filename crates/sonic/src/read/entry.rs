@@ -42,7 +42,7 @@ impl<'a> Entry<'a> {
         self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
     }
 
-    /// Reads a field with a parser, whose error names the expected form.
+    /// Reads a field with a parser; the parser's error names the expected form of the field.
     pub(super) fn parse<T>(
         &mut self,
         name: &str,
@@ -94,7 +94,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Reads a field that is a name, in either spelling of references.
+    /// Reads a field that is a name, in the old or the new spelling of references.
     pub(super) fn reference(&mut self, name: &str) -> Option<Placed<String>> {
         self.parse(name, |text| match keys::reference(text) {
             "" => Err("expected a name".to_owned()),
@@ -123,7 +123,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Returns all fields that were not taken, as name, text and place.
+    /// Returns all fields that the reader has not taken, as name, text and place.
     pub(super) fn rest(&mut self) -> Vec<(&'a str, &'a str, ConfigPlace)> {
         let raw = self.raw;
         let names: Vec<_> = raw.fields.keys().filter(|name| !self.taken.contains(name.as_str())).collect();
@@ -147,7 +147,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Records the fields that were not taken as problems.
+    /// Records the fields that the reader has not taken as problems.
     pub(super) fn finish(mut self) {
         let known = std::mem::take(&mut self.asked);
         for (name, text, place) in self.rest() {
@@ -168,7 +168,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns a part of `[a,b]` without the outer bracket.
+/// Returns an item of the list `[a,b]` without the outer bracket.
 fn bare(part: &str) -> &str {
     let part = part.trim();
     match (part.starts_with('['), part.ends_with(']')) {

@@ -47,7 +47,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
     }
 }
 
-/// Returns the kind of a map and the largest numbers of its inputs and outputs.
+/// Returns the kind of a QoS map and the largest numbers of its inputs and outputs.
 fn map_kind(table: &str) -> Option<(MapKind, u8, u8)> {
     Some(match table {
         "DSCP_TO_TC_MAP" => (MapKind::DscpToTc, 63, 15),

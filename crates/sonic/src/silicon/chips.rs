@@ -9,7 +9,8 @@ pub enum Rule {
     /// The chip counts cells in slices. It accounts a port's groups in the slice of the port, and
     /// the port's queues in every slice.
     Cells,
-    /// The chip counts bytes, and charges the contained number of bytes more for each packet.
+    /// The chip counts bytes, and charges an additional number of bytes (the value) for each
+    /// packet.
     Bytes(u64),
     /// The chip counts cells in one memory; the size of a pool is its shared memory.
     OneLevel,
@@ -23,7 +24,7 @@ pub enum Rule {
 pub struct Chip {
     /// Name of the chip family on the command line.
     pub name: &'static str,
-    /// Family in `[switch.hardware]`; `None` for a memory of bytes without slices.
+    /// Chip family in `[switch.hardware]`; `None` for a memory of bytes without slices.
     pub family: Option<ChipFamily>,
     /// Name of the chip family in sentences.
     pub title: &'static str,
@@ -40,9 +41,9 @@ pub struct Chip {
     /// Memory for packets (bytes), if known. The source is the largest limits of SONiC's device
     /// files (Broadcom) or data sheets.
     pub memory: Option<u64>,
-    /// Parts of hardware model names that identify the family.
+    /// Parts of hardware model names that identify the chip family.
     pub models: &'static [&'static str],
-    /// Whether the accounting rule was compared with measured values.
+    /// Whether the accounting rule of the chip family was compared with measured values.
     pub measured: bool,
 }
 
@@ -77,7 +78,7 @@ impl Chip {
     }
 }
 
-/// All families, with the cells of SONiC's qualification and device files.
+/// All chip families, with the cell sizes of SONiC's qualification and device files.
 pub static CHIPS: &[Chip] = &[
     cells(
         ChipFamily::Trident2,
@@ -237,9 +238,9 @@ pub static CHIPS: &[Chip] = &[
     },
 ];
 
-/// Parts of hardware models with a chip outside [`CHIPS`], although another part of the
-/// model may match a family. Each has the name of the chip, and its accounting according to
-/// the vendor's files.
+/// Parts of hardware model names with a chip outside [`CHIPS`]. Another part of such a name may
+/// match a chip family. Each entry has the name of the chip, and its accounting according to the
+/// vendor's files.
 const OTHERS: &[(&str, &str, &str)] = &[
     ("7050QX2", "Broadcom Trident 2+", "as Trident 2, with another memory"),
     ("E1031", "Broadcom Helix 4", NOT_PUBLIC),
@@ -306,7 +307,8 @@ const fn cells(
     Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
 }
 
-/// Creates a family that the simulator has no name for, from public files without measurements.
+/// Creates a chip family that the simulator has no name for, from public files without
+/// measurements.
 const fn public(
     name: &'static str,
     title: &'static str,
@@ -338,8 +340,8 @@ pub fn chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.name == name)
 }
 
-/// Returns the chip family of the switch, by its hardware model. If several parts match, the
-/// longest part counts. `None` if the model has a chip outside [`CHIPS`].
+/// Returns the chip family of the switch, by its hardware model. If several parts of the name
+/// match, the longest part counts. The result is `None` if the model has a chip outside [`CHIPS`].
 #[must_use]
 pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     let model = model(config)?;
@@ -365,8 +367,8 @@ fn other_part(model: &str) -> Option<(&'static str, &'static str, &'static str)>
     OTHERS.iter().copied().filter(|(part, ..)| has_part(model, part)).max_by_key(|(part, ..)| part.len())
 }
 
-/// Whether a word of the model begins with the part: `SN2` does not match `MSN2700`, and `S6000`
-/// does not match `AS6000`.
+/// Whether a word of the hardware model begins with `part`: `SN2` does not match `MSN2700`, and
+/// `S6000` does not match `AS6000`.
 fn has_part(model: &str, part: &str) -> bool {
     let begins = |at: usize| !model[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
     model.match_indices(part).any(|(at, _)| begins(at))
@@ -389,8 +391,8 @@ pub(super) fn is_nvidia(config: &Config) -> bool {
     of_platform || model(config).map_or_else(|| has_lists_of_ports(config), of_model)
 }
 
-/// Whether ports have lists of profiles with alphas only, as on NVIDIA switches. The lists identify
-/// the vendor of a dump without a hardware model.
+/// Whether ports have lists of buffer profiles with alphas only, as on NVIDIA switches. The lists
+/// identify the vendor of a dump without a hardware model.
 fn has_lists_of_ports(config: &Config) -> bool {
     let names = config.ingress_lists.values().flat_map(|list| &list.value);
     let mut limits = names.filter_map(|name| config.profiles.get(name)?.threshold.as_ref()).peekable();

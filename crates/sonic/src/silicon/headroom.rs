@@ -1,5 +1,5 @@
-//! Answers whether the headroom of a lossless group is enough. This model serves the commands
-//! `explain`, `lint`, `predict` and `what-if`.
+//! Answers whether the headroom of a lossless group is enough. The commands `explain`, `lint`,
+//! `predict` and `what-if` use this model.
 //!
 //! A group has the headroom of its profile, at most the headroom pool of its slice. The needed
 //! headroom follows from speed, cable, largest packet and cell ([`PausedPort`]).
@@ -30,13 +30,13 @@ pub struct GroupHeadroom {
     pub asked: u64,
     /// Headroom that one group can use (bytes): at most the headroom pool of its slice.
     pub usable: u64,
-    /// Headroom that the cable needs.
+    /// Headroom that the group needs on this cable.
     pub needs: HeadroomNeeds,
 }
 
 impl GroupHeadroom {
-    /// Computes the headroom of a profile on ports with this speed (Mb/s) and cable (metres).
-    /// The result is `None` without a headroom or a speed.
+    /// Computes the headroom of a profile on ports with a speed (Mb/s) and a cable (metres). The
+    /// result is `None` if the profile has no headroom or the ports have no speed.
     #[must_use]
     pub fn new(
         config: &Config,
@@ -60,7 +60,7 @@ impl GroupHeadroom {
         Self::new(config, chip, &class.ports, &class.profile, way)
     }
 
-    /// Answers whether the headroom is enough, in one sentence.
+    /// Answers in one sentence whether the headroom of the group is enough.
     #[must_use]
     pub fn answer(&self) -> String {
         let Self { asked, usable, .. } = *self;
@@ -72,14 +72,15 @@ impl GroupHeadroom {
         format!("{usable} B of headroom{bound}: {}", self.needs.answer(usable))
     }
 
-    /// Usable headroom minus the headroom that full-size packets need (bytes).
+    /// Returns the usable headroom minus the headroom that full-size packets need (bytes).
     #[must_use]
     pub fn margin_bytes(&self) -> i64 {
         let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         signed(self.usable) - signed(self.needs.full_size)
     }
 
-    /// Length of cable that the margin covers (metres); negative if headroom is missing.
+    /// Returns the length of cable that the margin covers (metres); negative if headroom is
+    /// missing.
     #[must_use]
     pub fn margin_metres(&self) -> f64 {
         // A metre of cable adds 2 C / v bits to the headroom, for both directions.
@@ -98,7 +99,7 @@ pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu
     PausedPort { speed_mbps, cable_metres, mtu_bytes: mtu, cell_bytes, packet_overhead }.needs()
 }
 
-/// Computes the headroom that a port needs, with the default MTU and unknown cells.
+/// Computes the headroom that a port needs, with the default MTU and a memory of bytes.
 pub(crate) fn usual_needs(speed_mbps: u64, cable_metres: f64) -> HeadroomNeeds {
     needs(None, speed_mbps, cable_metres, MTU)
 }
@@ -118,7 +119,7 @@ fn mtu(config: &Config, ports: &[PortName]) -> u64 {
     config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
 }
 
-/// Returns each kind of lossless groups with speed and cable: profile, ports, and headroom.
+/// Returns each kind of lossless groups with its speed and cable: profile, ports, and headroom.
 pub(crate) fn kinds(config: &Config, chip: Option<&Chip>) -> Vec<(String, String, GroupHeadroom)> {
     let kind = |class: Class| {
         let headroom = GroupHeadroom::of_class(config, chip, &class)?;

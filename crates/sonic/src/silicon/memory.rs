@@ -1,4 +1,4 @@
-//! Shared memory: computes the limit S of one memory slice from the sizes of pools, term by term.
+//! Computes the shared memory S of one memory slice from the sizes of pools, term by term.
 
 use super::PredictError;
 use super::chips::{Chip, Rule, is_nvidia};
@@ -13,7 +13,7 @@ pub struct Term {
     pub name: String,
     /// Number of cells in one slice (bytes if the chip counts bytes); negative if subtracted.
     pub cells: i64,
-    /// Origin of the number of cells in this term.
+    /// Origin of this term's number of cells.
     pub how: String,
 }
 
@@ -24,8 +24,8 @@ pub struct Memory {
     pub chip: &'static Chip,
     /// Name of the pool for lossless groups.
     pub pool: String,
-    /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are
-    /// subtracted from the size.
+    /// Whether the pool's size is its shared memory. Otherwise the prediction subtracts headroom
+    /// and reserves from the size.
     pub net: bool,
     /// Reason why the pool's size is, or is not, its shared memory.
     pub why: String,
@@ -124,7 +124,7 @@ impl Memory {
     }
 }
 
-/// Returns the terms that a gross pool includes and its shared memory lacks.
+/// Returns headroom and reserves, which a gross pool includes and its shared memory lacks.
 fn taken(headroom: u64, pool: u64, reserves: Reserves, chip: &Chip) -> Vec<Term> {
     let off =
         |name: &str, cells: u64, how: String| Term { name: name.to_owned(), cells: -signed(cells), how };
@@ -155,9 +155,9 @@ fn signed(cells: u64) -> i64 {
     i64::try_from(cells).unwrap_or(i64::MAX)
 }
 
-/// Whether the file's pools are net, with the reason. A static limit covers a pool and its
-/// headroom. If size and headroom together fit into the largest static limit of the file, the size
-/// excludes the headroom.
+/// Whether the pools of a configuration file are net, with the reason. A static limit covers a pool
+/// and its headroom. If size and headroom together fit into the largest static limit of the file,
+/// the size excludes the headroom.
 fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, String) {
     match chip.rule {
         Rule::OneLevel | Rule::TwoLevels => {
@@ -193,8 +193,8 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
 }
 
 /// Whether the `size` of lossless groups includes private headroom. With private headroom, the pool
-/// has no shared headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. In
-/// such a file, the minimums of queues are subtracted from no pool.
+/// has no shared headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. In a
+/// file with private headroom, the minimums of queues are subtracted from no pool.
 fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
     let within = |size: u64, xoff: u64| xoff > 0 && size >= xoff;
     let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 /// Number of groups for which the prediction lists pause points when they fill one after the other.
 const SEQUENCE: usize = 8;
 
-/// Points of a lossless priority group that is alone on the switch. Counts are in cells (bytes if
-/// the chip counts bytes).
+/// Pause, loss and resume points of a lossless priority group that is alone on the switch. Counts
+/// are in cells (bytes if the chip counts bytes).
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupPoint {
     /// Name of the profile that the lossless group has.
@@ -35,19 +35,19 @@ pub struct GroupPoint {
     pub dynamic_th: Option<i8>,
     /// Occupancy at which the lossless group pauses the sender (cells, or bytes).
     pub pause: u64,
-    /// Headroom that one group can use: the headroom of its profile, at most the
-    /// headroom pool of a slice.
+    /// Headroom that one group can use: the smaller of its profile's headroom and the headroom pool
+    /// of a slice.
     pub headroom: u64,
     /// Headroom of the group's profile before the first loss (cells, or bytes), without the limit of
     /// the headroom pool.
     pub headroom_asked: u64,
-    /// Whether the headroom is enough, in one sentence; absent if speed or cable is not known.
+    /// Sentence that answers whether the headroom is enough; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,
     /// Number of the first cell that the group loses, from 1.
     pub drop: u64,
     /// Distance of the group's resume point below its pause point.
     pub resume_below: u64,
-    /// Number of packets of the requested size until pause, first loss and resume.
+    /// Numbers of packets of the requested size until pause, first loss and resume.
     pub packets: [u64; 3],
     /// Pause points of groups of one slice that fill one after the other; empty for a static limit.
     pub sequence: Vec<u64>,
@@ -62,9 +62,9 @@ pub struct HeadroomPool {
     pub full: u64,
     /// Name of the profile that groups of the headroom pool have.
     pub profile: String,
-    /// Number of groups until the pool is empty. The last group gets `partial`.
+    /// Number of groups until the headroom pool is empty. The last group gets `partial`.
     pub groups: u64,
-    /// Headroom that is left for the last group (cells, or bytes).
+    /// Headroom that the pool has left for the last group (cells, or bytes).
     pub partial: u64,
 }
 
@@ -91,14 +91,14 @@ pub struct Prediction {
     pub queues: Vec<QueuePoint>,
     /// Headroom pools, by the profile of the groups.
     pub headroom_pools: Vec<HeadroomPool>,
-    /// Parts of the configuration that could not be predicted, with the reason.
+    /// Parts of the configuration without a prediction, each with the reason.
     pub not_predicted: Vec<String>,
     /// Limits of the predicted numbers, in sentences.
     pub caveats: Vec<String>,
 }
 
-/// Predicts the points of a configuration on a chip, for packets of `packet_bytes`. Qualification
-/// sends packets of 64 B.
+/// Predicts pause, loss and resume points of a configuration on a chip, for packets of
+/// `packet_bytes`. SONiC's qualification sends packets of 64 B.
 ///
 /// # Errors
 /// See [`Memory::new`].
@@ -126,7 +126,7 @@ pub fn predict(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Resul
     })
 }
 
-/// Returns sentences about groups that cannot use the headroom of their profile.
+/// Returns sentences about priority groups that cannot use the whole headroom of their profile.
 fn short_pools(groups: &[GroupPoint]) -> impl Iterator<Item = String> + '_ {
     groups.iter().filter(|group| group.headroom < group.headroom_asked).map(|group| {
         let GroupPoint { profile, headroom, headroom_asked, .. } = group;
@@ -204,7 +204,8 @@ fn why_not(port: &PortName, index: u8, resolved: &Resolved) -> Option<String> {
     Some(format!("{port}, priority group {index}: {why}"))
 }
 
-/// Computes ⌊α S / (1 + α)⌋ with α = 2^exponent. On some chips, 8 and -8 mean infinite and zero.
+/// Computes the share ⌊α S / (1 + α)⌋ with α = 2^exponent. On some chips, the exponents 8 and -8
+/// mean infinite and zero.
 pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
     let (up, down) = ratio(exponent);
     let share = u128::from(shared) * up / (up + down);
@@ -224,9 +225,10 @@ pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Number of shared cells at which a group pauses: the first s that reaches α (S - s). A limit
-/// below α = 1 is a right shift, which rounds down to whole cells. With α = 2^-k the number is ⌊(S
-/// + 1) / (2^k + 1)⌋. With α of 1 and more, measured chips pause at ⌊α S / (1 + α)⌋.
+/// Number of shared cells at which a group pauses: the first s that reaches α (S - s). A chip
+/// computes a limit with α below 1 by a right shift, which rounds down to whole cells. With α =
+/// 2^-k the number is ⌊(S + 1) / (2^k + 1)⌋. With α of 1 and more, measured chips pause at ⌊α S /
+/// (1 + α)⌋.
 pub(crate) fn pause_share(exponent: i8, shared: u64) -> u64 {
     share(exponent, shared.saturating_add(u64::from(exponent < 0)))
 }
@@ -236,7 +238,8 @@ fn ratio(exponent: i8) -> (u128, u128) {
     if exponent >= 0 { (1 << exponent, 1) } else { (1, 1 << -exponent) }
 }
 
-/// Limit of a lone group within the limit of its lone port: a_p a_q B / (1 + a_q + a_p a_q).
+/// Limit of a lone group on a lone port whose own limit also applies: a_p a_q B / (1 + a_q + a_p
+/// a_q).
 pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
     let (port, queue) = (2f64.powi(i32::from(port)), 2f64.powi(i32::from(queue)));
     (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64
@@ -328,8 +331,8 @@ impl Memory {
         }
     }
 
-    /// Fill points of `count` groups of one slice that fill one after the other. Each group takes
-    /// its share of the memory that the earlier groups left.
+    /// Returns the occupancies that `count` groups of one slice reach, one after the other. Each
+    /// group takes its share of the memory that the earlier groups left.
     #[must_use]
     pub fn fill_points(&self, minimum: u64, exponent: i8, count: usize) -> Vec<u64> {
         let mut used = 0;
@@ -353,7 +356,8 @@ impl Memory {
     }
 }
 
-/// Exponent of the alpha of a port in a pool, if its profile list has a dynamic limit for the pool.
+/// Returns the exponent of a port's alpha in a pool, if the port's profile list has a dynamic limit
+/// for the pool.
 #[must_use]
 pub fn port_exponent(config: &Config, port: Option<&PortName>, pool: &str) -> Option<i8> {
     let list = &config.ingress_lists.get(port?)?.value;
@@ -404,7 +408,7 @@ mod tests {
     #[test]
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
         // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B. The result is the
-        // share of the port, not of the queue.
+        // share of the port, not the share of the queue.
         assert_eq!(share_in_port(0, 0, 300), 100);
         assert_eq!(share_in_port(7, 0, 13_000), 12_800);
     }

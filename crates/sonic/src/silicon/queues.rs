@@ -1,4 +1,4 @@
-//! Predicts where a lone lossy egress queue loses its first packet, and the shared
+//! Predicts the occupancy at which a lone lossy egress queue loses its first packet, and the shared
 //! memory of its pool.
 
 use super::chips::Rule;
@@ -9,7 +9,7 @@ use crate::resolve::Resolved;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Points of a lossy egress queue that is alone on the switch.
+/// Loss point of a lossy egress queue that is alone on the switch.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueuePoint {
     /// Name of the profile that the lossy queue has.
@@ -23,8 +23,8 @@ pub struct QueuePoint {
 }
 
 impl Memory {
-    /// Predicts the points of all lossy queue profiles in use. Profiles without a rule are added to
-    /// `not_predicted`, with the reason.
+    /// Predicts the loss points of all lossy queue profiles in use. Profiles without a rule are
+    /// added to `not_predicted`, with the reason.
     pub(super) fn queues(&self, config: &Config, not_predicted: &mut Vec<String>) -> Vec<QueuePoint> {
         let mut found = BTreeMap::new();
         for (port, index) in config.queues.keys().filter(|(port, _)| !port.is_remote()) {
@@ -43,7 +43,7 @@ impl Memory {
         points.collect()
     }
 
-    /// Predicts the points of a lossy queue; `None` if no rule exists for the chip or pool.
+    /// Predicts the loss point of a lossy queue; `None` if no rule exists for the chip or pool.
     pub(crate) fn queue(&self, config: &Config, profile: &Profile) -> Option<QueuePoint> {
         let Rule::Cells = self.chip.rule else { return None };
         let (name, pool) = config.pool_of(profile)?;
@@ -62,8 +62,8 @@ impl Memory {
     }
 
     /// Shared memory of an egress pool in one slice (cells). A pool as large as the ingress pool
-    /// has the shared memory S of the ingress pool. Any other pool has its configured size, minus
-    /// the minimums of queues if the size includes these minimums. The file
+    /// has the shared memory S of the ingress pool. Any other pool has its configured size. If the
+    /// size includes the minimums of queues, they are subtracted. The file
     /// `docs/evidence/silicon.md` has the configuration files for each case.
     fn egress_share(&self, config: &Config, name: &str, pool: &Pool) -> Option<u64> {
         let size = pool.size.as_ref()?.value;
@@ -75,8 +75,8 @@ impl Memory {
         if size == ingress {
             return Some(self.shared);
         }
-        // If the file has only one egress pool and its size fits into S, headroom and reserves were
-        // already subtracted.
+        // The file has only one egress pool, and the pool's size fits into S. So the size already
+        // excludes headroom and reserves.
         let is_only_pool = !name.contains("egress_lossy");
         let is_net = self.net || own == self.shared || is_only_pool && own < self.shared;
         Some(if is_net { own } else { own.saturating_sub(self.reserves.queues) })

@@ -3,8 +3,8 @@
 use super::{GroupPoint, Prediction, slices};
 use std::fmt::Write as _;
 
-/// Formats the prediction as text: the sum of the shared memory, then groups, queues
-/// and headroom pools.
+/// Formats the prediction as text: the sum that gives the shared memory, then groups, queues and
+/// headroom pools.
 #[must_use]
 pub fn text(prediction: &Prediction) -> String {
     let mut text = String::new();

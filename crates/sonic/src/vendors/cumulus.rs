@@ -14,7 +14,7 @@ use crate::resolve::LOSSLESS_POOL;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// First parts of the keys that the files have.
+/// First components of the keys in Cumulus' configuration files.
 const ROOTS: [&str; 19] = [
     "cos_egr_queue",
     "default_ecn_conf",
@@ -37,12 +37,12 @@ const ROOTS: [&str; 19] = [
     "traffic",
 ];
 
-/// Beginning of the names of lossless profiles, before the name of their port group.
+/// Prefix of the names of lossless profiles; the name of the port group follows.
 pub(super) const PFC_PROFILE: &str = "pfc_";
 
 type Settings = BTreeMap<String, (u32, String)>;
 
-/// Returns key and value of a line without comments.
+/// Returns key and value of a configuration line without its comment.
 fn pair(line: &str) -> Option<(&str, &str)> {
     let line = line.split('#').next().unwrap_or_default();
     let (key, value) = line.split_once('=')?;
@@ -74,17 +74,19 @@ fn numbers(text: &str) -> Vec<u8> {
     list(text).into_iter().filter_map(|item| item.parse().ok()).filter(|number| *number < 64).collect()
 }
 
-/// Settings of the configuration files, and the keys that the reader has used.
+/// Settings of Cumulus' configuration files, and the keys that the reader has used.
 struct File<'i, 'a> {
     import: &'i mut Import<'a>,
     settings: Settings,
     read: BTreeSet<String>,
-    /// Ports that any setting or file names; `allports` stands for a port if none is named.
+    /// Ports that at least one setting or file names; `allports` is the only port if no port is
+    /// named.
     all: Vec<String>,
 }
 
 impl File<'_, '_> {
-    /// Takes a setting; problems and values name its line.
+    /// Takes the value of the setting `key`. Later problems and values have the line of this
+    /// setting.
     fn take(&mut self, key: &str) -> Option<String> {
         let (line, text) = self.settings.get(key)?.clone();
         self.import.line = line;
@@ -140,7 +142,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
                     if key.ends_with(".port_set") && value != "allports" {
                         all.extend(import.ports(value));
                     }
-                    // The last value of a key counts, as for switchd.
+                    // The last value of a key counts, as in Cumulus' daemon switchd.
                     settings.insert(key.to_owned(), (line, value.to_owned()));
                 }
             }
@@ -165,7 +167,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
     rest(file);
 }
 
-/// Records the settings that no part of the reader used.
+/// Records the settings that the reader did not use.
 fn rest(file: File<'_, '_>) {
     let File { import, settings, read, .. } = file;
     for (key, (line, value)) in settings.into_iter().filter(|(key, _)| !read.contains(key)) {
@@ -174,7 +176,8 @@ fn rest(file: File<'_, '_>) {
     }
 }
 
-/// Returns the exponent of `ALPHA_8`, `ALPHA_1_2`; infinity is the largest exponent.
+/// Returns the exponent of an alpha such as `ALPHA_8` or `ALPHA_1_2`; infinity is the largest
+/// exponent.
 fn quota(text: &str) -> Option<String> {
     let name = text.strip_prefix("ALPHA_")?;
     if name == "INFINITY" {
@@ -331,7 +334,7 @@ fn marking(file: &mut File<'_, '_>) {
 
 /// Reads the bandwidths and shapers of egress queues.
 fn scheduling(file: &mut File<'_, '_>) {
-    // Settings of a queue by their field, each with its line.
+    // Settings of a queue by the name of their field, each with its line.
     type Settings = BTreeMap<&'static str, (u32, String)>;
     let mut queues: BTreeMap<(String, u8), Settings> = BTreeMap::new();
     let mut roots = Vec::new();
@@ -366,7 +369,7 @@ fn scheduling(file: &mut File<'_, '_>) {
             let line = file.import.line;
             for port in &set {
                 let fields = queues.entry((port.clone(), queue)).or_default();
-                // A group of ports precedes the default of all ports.
+                // The setting of a port group has precedence over the default of all ports.
                 found.iter().for_each(|(field, text)| {
                     fields.entry(field).or_insert_with(|| (line, text.clone()));
                 });

@@ -16,7 +16,7 @@ const KINDS: [&str; 4] = ["sb", "pool", "port_pool", "tc_bind"];
 /// Largest exponent of alpha in SONiC's notation.
 const LARGEST_EXPONENT: i64 = 8;
 
-/// Whether the text is output of devlink, or has its commands.
+/// Whether the text is output of devlink, or has commands of devlink.
 pub(super) fn detect(text: &str) -> bool {
     if let Some(inner) = text.trim_start().strip_prefix('{') {
         let name = inner.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
@@ -27,7 +27,7 @@ pub(super) fn detect(text: &str) -> bool {
     })
 }
 
-/// A row of devlink's output: values by name.
+/// A row of devlink's output: values by their name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Row {
@@ -42,14 +42,14 @@ struct Row {
     side: Option<String>,
 }
 
-/// A row with its device or port, and the line of its text.
+/// A row of devlink's output with its device or port, and the number of its line.
 struct Placed {
     owner: String,
     line: u32,
     row: Row,
 }
 
-/// Reads the name before the colon, and pairs of words that begin with `sb`.
+/// Reads the device or port before the colon, and the pairs of name and value that begin with `sb`.
 fn row(line: &str) -> Option<(Option<&str>, Row)> {
     let line = line.trim();
     let (owner, rest) = match line.split_once(": ") {
@@ -168,7 +168,7 @@ fn side(row: &Row, pool: u64) -> &'static str {
     }
 }
 
-/// Sets the pools, and returns whether each is dynamic.
+/// Sets the pools, and returns for each pool whether it is dynamic.
 fn pools(import: &mut Import<'_>, rows: &[Placed]) -> BTreeMap<u64, bool> {
     let mut dynamic = BTreeMap::new();
     for Placed { line, row, .. } in rows.iter().filter(|placed| placed.row.sb.unwrap_or(0) == 0) {
@@ -184,7 +184,7 @@ fn pools(import: &mut Import<'_>, rows: &[Placed]) -> BTreeMap<u64, bool> {
         import.set("BUFFER_POOL", &name, "type", side(row, pool));
         import.set("BUFFER_POOL", &name, "mode", if is_dynamic { "dynamic" } else { "static" });
         import.set("BUFFER_POOL", &name, "size", size.to_string());
-        // A chip with devlink pools and cells of this size is from NVIDIA.
+        // A chip with devlink pools and cells of 96, 144, 192 or 256 B is from NVIDIA.
         if row.cell_size.is_some_and(|cell| [96, 144, 192, 256].contains(&cell)) {
             import.set("DEVICE_METADATA", "localhost", "platform", "x86_64-mlnx_devlink-r0");
         }

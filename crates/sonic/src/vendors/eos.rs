@@ -27,17 +27,17 @@ enum Block {
     Mmu(String),
     Qos(String),
     Interface(Vec<String>),
-    /// A block of the configuration that is not about buffers.
+    /// The block of the configuration is not about buffers.
     Other,
 }
 
-/// Settings of a `qos profile` block or of interfaces.
+/// Settings of a `qos profile` block or of interfaces in the EOS configuration.
 #[derive(Clone, Debug, Default)]
 struct Qos {
     priorities: BTreeSet<u8>,
     pauses: bool,
     line: u32,
-    /// Scheduler fields and marking fields, by queue.
+    /// Scheduler fields and marking fields, by number of the queue.
     schedulers: BTreeMap<u8, BTreeMap<&'static str, String>>,
     marking: BTreeMap<u8, BTreeMap<&'static str, String>>,
 }
@@ -46,7 +46,7 @@ struct Qos {
 struct File {
     profiles: BTreeMap<String, Qos>,
     own: BTreeMap<String, Qos>,
-    /// Name of the QoS profile and of the MMU profile, by port.
+    /// Names of the QoS profile and of the MMU profile, by port.
     services: BTreeMap<String, String>,
     memories: BTreeMap<String, String>,
     /// Name of the MMU profile that applies to all ports.
@@ -109,7 +109,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
     finish(import, &file);
 }
 
-/// Reads a line of a block; returns false if the line has no counterpart in SONiC.
+/// Reads a line of a configuration block; returns false if the line has no counterpart in SONiC.
 fn inside(
     import: &mut Import<'_>,
     words: &[&str],

@@ -3,8 +3,9 @@
 //!
 //! Source: Juniper CLI reference (buffer-partition, buffer-dynamic-threshold,
 //! congestion-notification-profile) and "QFX5K-Series Switches Packet Buffer Architecture". A
-//! threshold n from 0 to 10 means alpha = 2^(n - 7). The partitions of a side add up to 100 %, or
-//! the commit fails. The switch computes the headroom of lossless priorities from cable and MRU.
+//! threshold n from 0 to 10 means alpha = 2^(n - 7). The partitions of ingress, and those of
+//! egress, add up to 100 %; otherwise the commit fails. The switch computes the headroom of
+//! lossless priorities from cable and MRU.
 
 use super::{Import, speed};
 use crate::place::Weight;
@@ -25,10 +26,11 @@ pub(super) fn detect(text: &str) -> bool {
     })
 }
 
-/// A Junos statement: number of its line, and words.
+/// A Junos statement: number of its line, and its words.
 type Statement = (u32, Vec<String>);
 
-/// Returns the statements of a text, with the words of the enclosing blocks.
+/// Returns the Junos statements of a text; each statement begins with the words of the enclosing
+/// blocks.
 fn statements(import: &mut Import<'_>, text: &str) -> Vec<Statement> {
     let (mut found, mut open, mut words) = (Vec::new(), Vec::<usize>::new(), Vec::<String>::new());
     let mut path: Vec<String> = Vec::new();
@@ -68,24 +70,24 @@ fn statements(import: &mut Import<'_>, text: &str) -> Vec<Statement> {
     found
 }
 
-/// Settings that other Junos statements refer to.
+/// Junos settings to which other statements refer.
 #[derive(Default)]
 struct Classes {
-    /// Queue of each forwarding class, and whether the class is lossless.
+    /// Queue of each forwarding class, and whether the forwarding class is lossless.
     queues: BTreeMap<String, (u8, bool)>,
     /// Forwarding class and scheduler of each scheduler map.
     maps: BTreeMap<String, Vec<(String, String)>>,
-    /// Threshold of each scheduler.
+    /// Dynamic threshold of each scheduler.
     thresholds: BTreeMap<String, String>,
     /// Priorities and cable (metres) of each congestion notification profile.
     pauses: BTreeMap<String, (Vec<u8>, Option<String>)>,
-    /// Interfaces, each with keyword and name of a statement about the interface.
+    /// Statements about interfaces: line, interface, keyword and name.
     interfaces: Vec<(u32, String, String, String)>,
     /// DSCP values of each classifier, with forwarding class and line.
     classifiers: BTreeMap<String, Vec<(u32, String, String)>>,
     /// Percentages of the buffer partitions, by side (ingress or egress).
     partitions: BTreeMap<&'static str, BTreeMap<String, (u32, u64)>>,
-    /// Share of the memory that is shared, by side (percent).
+    /// Share of the packet memory that is shared, by side (percent).
     shared: BTreeMap<&'static str, u64>,
     /// Thresholds of buffer partitions, by side and partition.
     limits: BTreeMap<(&'static str, String), String>,
@@ -115,7 +117,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
                     true
                 })
             }
-            // The other statements of a switch are not about buffers.
+            // The other statements of a Junos configuration are not about buffers.
             _ if words.first().is_some_and(|word| *word != "shared-buffer" && *word != "schedulers") => true,
             _ => statement(import, &words, &mut classes),
         };
@@ -247,7 +249,7 @@ fn bits(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// Sets the pools of the partitions. Partitions without a statement have no size.
+/// Sets the pools of the buffer partitions. Partitions without a statement have no size.
 fn partitions(import: &mut Import<'_>, classes: &Classes) {
     for (way, parts) in &classes.partitions {
         let total: u64 = parts.values().map(|(_, percent)| *percent).fold(0, u64::saturating_add);
@@ -289,7 +291,7 @@ fn pool(import: &mut Import<'_>, way: &str, part: &str, field: &str, text: &str)
     import.set("BUFFER_POOL", &name, field, text);
 }
 
-/// Sets the profile of a partition, and returns its name.
+/// Sets the buffer profile of a partition, and returns the profile's name.
 fn limit(import: &mut Import<'_>, way: &str, part: &str, exponent: &str) -> String {
     let name = format!("{way}_{part}_profile");
     import.set("BUFFER_PROFILE", &name, "pool", pool_name(way, part));

@@ -107,8 +107,8 @@ fn keys_that_name_a_hundred_million_queues_are_refused_one_by_one() {
     }
 }
 
-/// A generator for mistakes (Knuth's linear congruential generator); every run
-/// makes equal mistakes.
+/// A generator of mistakes (Knuth's linear congruential generator); every run of the test makes
+/// equal mistakes.
 struct Dice(u64);
 
 impl Dice {
@@ -118,7 +118,7 @@ impl Dice {
     }
 }
 
-/// Returns a text with a number, a word or a character replaced.
+/// Returns the text with a number, a word or a character replaced.
 fn damaged(text: &str, dice: &mut Dice) -> String {
     const NUMBERS: [&str; 8] =
         ["0", "1", "7", "-8", "18446744073709551615", "9223372036854775808", "4294967296", "-1"];

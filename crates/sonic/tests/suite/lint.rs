@@ -1,4 +1,4 @@
-//! Tests that each rule finds its mistake, and that the small switch has none of the mistakes.
+//! Tests that each lint rule finds its mistake, and that the small switch has none of the mistakes.
 
 use crate::support::{FILES, corpus, example, files, switch};
 use bufferlab_sonic::diff::diff;
@@ -36,7 +36,7 @@ fn the_small_switch_has_no_error_and_no_warning() {
     let found = findings(&switch(unchanged));
     let serious: Vec<_> = found.iter().filter(|finding| finding.severity < Severity::Info).collect();
     assert!(serious.is_empty(), "{serious:#?}");
-    // The check reports properties of most switches as hints.
+    // The check reports properties of most switches as hints, so the small switch has hints.
     let codes: Vec<_> = found.iter().map(|finding| finding.rule.code).collect();
     assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023", "SB024"]);
 }
@@ -132,7 +132,7 @@ fn every_seeded_mistake_is_found_by_its_rule() {
         let replaced = std::cell::Cell::new(0);
         let config = switch(|_, text| {
             replaced.set(replaced.get() + text.matches(from).count());
-            // The mistake of rule SB013 needs a change in both places that use the profile.
+            // The mistake of rule SB013 needs a change in the two places that use the profile.
             let text = text.replace(from, to);
             if *code == "SB013" {
                 text.replace(
@@ -288,7 +288,7 @@ fn real_files_have_no_error_that_cannot_be_defended() {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-/// Mistakes in a real switch: rule, file, text, replacement.
+/// Mistakes in a real switch: lint rule, file, text, replacement of the text.
 const REAL_MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("SB001", "buffer", "\"size\": \"42349632\"", "\"size\": \"30000000\""),
     ("SB002", "buffer", "\"static_th\":\"44302336\"", "\"dynamic_th\":\"-4\""),
@@ -310,7 +310,7 @@ fn mistakes_in_a_real_switch_are_found_and_the_switch_itself_is_clean() {
     let text = |path: &str| std::fs::read_to_string(folder.join(path)).expect("a file of the corpus");
     let buffer = text("rendered/buffer-arista7260-t0.json");
     let cables = read("buffer", buffer.as_bytes()).expect("JSON").cables;
-    // The rendered parts have no ports. The speed of a T0's port follows from its cable.
+    // The rendered files have no ports. On a T0 switch, the speed of a port follows from its cable.
     let port = |(port, cable): (&bufferlab_sonic::PortName, &bufferlab_sonic::Placed<f64>)| {
         format!("\"{port}\": {{\"speed\": \"{}\"}}", if cable.value < 10.0 { 50_000 } else { 100_000 })
     };

@@ -68,7 +68,7 @@ fn a_queue_that_trims_does_not_drop() {
 fn the_margin_of_headroom_is_bytes_and_metres_of_cable() {
     let explanation = explain(&switch(unchanged), None);
     let headroom = explanation.kinds[1].ways[3].headroom.as_ref().expect("a lossless class");
-    // The headroom must cover 3 packets of 9,100 B, the frame, 2 x 300 m and 394
+    // The headroom must cover 3 packets of 9,100 B, the pause frame, 2 x 300 m of cable and 394
     // quanta at 100 Gb/s.
     let cable = (2.0 * 300.0 / 198e6 * 100e9 / 8.0_f64).floor();
     let expected = 3.0 * 9_100.0 + 64.0 + cable + 394.0 * 64.0;

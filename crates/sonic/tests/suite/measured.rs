@@ -1,7 +1,7 @@
 //! Entries of SONiC's qualification files, with the switches on which the entries were measured.
 //!
 //! Pools and profiles are from the files of the device and role in `devices.csv`. Rows of speed and
-//! cable are from the device's `pg_profile_lookup.ini`. If this file is not in the corpus, they are
+//! cable are from the device's `pg_profile_lookup.ini`. If the corpus lacks this file, the rows are
 //! from sonic-buildimage.
 
 use crate::yaml::{self, Node};
@@ -27,9 +27,9 @@ pub(crate) struct Entry {
     /// Size and xoff of the lossless pool, as rendered for the role (bytes), if
     /// `devices.csv` lacks the pool.
     pub(crate) pool: Option<(u64, u64)>,
-    /// Whether the entry's headroom was measured with these rows.
+    /// Whether the entry's headroom was measured with the rows of this configuration.
     pub(crate) headroom: bool,
-    /// Whether the entry's headroom pool was measured with these rows.
+    /// Whether the entry's headroom pool was measured with the rows of this configuration.
     pub(crate) headroom_pool: bool,
     /// Reason why the prediction differs from the measurement, if it differs.
     pub(crate) why: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
 }
 
 pub(crate) enum Rows {
-    /// Rows come from the file of the corpus whose path contains the text.
+    /// Rows come from the file of the corpus whose path contains the value.
     File(&'static str),
     /// Rows have values from sonic-buildimage for all ports: size, xon, xoff,
     /// threshold and xon_offset.
@@ -50,7 +50,7 @@ const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
 const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
 
 pub(crate) const ENTRIES: &[Entry] = &[
-    // Reserve and offset are from other rows of the platform. No file of the corpus
+    // Reserve and offset of this entry are from other rows of the platform. No file of the corpus
     // has the headroom.
     Entry {
         headroom: false,
@@ -153,7 +153,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         )
     },
     th2("topo-any", "50000_300m", (33_329_088, 7_827_456), Rows::File("7260CX3-D96C16"), "one cell"),
-    // The headroom of the entry is copied from the previous entry of the table.
+    // The file copies the headroom of this entry from the previous entry of the table.
     Entry {
         headroom: false,
         headroom_pool: false,
@@ -192,7 +192,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
         Rows::Given("1248 2288 108160 -3 2288"),
         "measured at an older alpha of 1/8; the last group one packet early",
     ),
-    // The headroom pool is the test's 41,888 cells, not the configured pool.
+    // The headroom pool of this entry is the qualification test's 41,888 cells, not the configured
+    // pool.
     Entry {
         apart: true,
         pool: Some((163_961_572, 21_279_104)),
@@ -276,7 +277,7 @@ const fn th2(
 const fn jericho2(speed_cable: &'static str, ports: Ports) -> Entry {
     let entry =
         th5("topo-any", speed_cable, "Arista-7800R3-48CQ2-C48", "t2", ports, Rows::File("7800R3-48CQ2"));
-    // This file has the headroom pool of Trident 3 as a placeholder.
+    // The qualification file of Jericho 2 has the headroom pool of Trident 3 as a placeholder.
     Entry { family: "jr2", chip: "jericho2", headroom_pool: false, ..entry }
 }
 
@@ -295,7 +296,7 @@ impl Entry {
         let Some(Node::Map(mut entry)) = topology.get(&[self.speed_cable]).cloned() else {
             panic!("{}", self.name())
         };
-        // In some files, the values for all speeds are one level higher.
+        // In some qualification files, the values for all speeds are one level higher.
         if let Node::Map(shared) = topology {
             for (key, node) in shared {
                 entry.entry(key).or_insert(node);
@@ -353,8 +354,8 @@ impl Entry {
             pools.insert("ingress_lossless_pool".to_owned(), pool);
         }
         if self.family == "th2" {
-            // The egress pool is from the role's template: T0 and T1 differ like their ingress
-            // pools, and the egress pool has four fifths of the ingress pool.
+            // The egress pool is from the role's template, in which it has four fifths of the
+            // ingress pool. The pools of T0 and T1 differ.
             let size = self.pool.expect("a pool of the entry").0 / 5 * 4;
             pools.insert(
                 "egress_lossy_pool".to_owned(),

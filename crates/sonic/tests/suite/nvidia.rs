@@ -1,5 +1,5 @@
-//! Headroom of NVIDIA switches: the calculation reproduces published rows, and every other
-//! row has a reason.
+//! Tests the headroom of NVIDIA switches: the calculation reproduces published rows, and each other
+//! row has a reason for its difference.
 
 use crate::support::{corpus, files};
 use bufferlab_sonic::explain::explain;
@@ -71,8 +71,8 @@ fn the_dynamic_model_is_explained_with_the_profile_that_the_switch_computes() {
     let explanation = explain(&config, chip_for(&config, None).ok());
     let way = &explanation.kinds[0].ways[0];
     let headroom = way.headroom.as_ref().expect("a lossless class");
-    // The script's example has 45,206 B, which are 45 KiB. The 2 KiB more are below the worst case
-    // without a shared headroom pool.
+    // The example of SONiC's script has 45,206 B, which are 45 KiB. The 2 KiB more are below the
+    // worst case without a shared headroom pool.
     assert_eq!((headroom.bytes, way.limits[0].alpha.as_str()), (47 * 1_024, "1"));
     assert!(way.limits[0].profile.ends_with("(computed)"));
 }

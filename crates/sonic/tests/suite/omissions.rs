@@ -1,4 +1,5 @@
-//! The check finds entries and fields that are deleted at random from a sound configuration.
+//! Tests that the check finds entries and fields that are deleted at random from a sound
+//! configuration.
 
 use crate::support::example;
 use bufferlab_sonic::lint::{Options, Severity, check, not_judged};
@@ -130,7 +131,8 @@ fn parts(table: &Map<String, Value>) -> Vec<(String, Option<String>)> {
     table.iter().flat_map(fields).collect()
 }
 
-/// Whether an entry or field is about buffers; the admin status and the device are not.
+/// Whether an entry or field is about buffers; the admin status and the device are not about
+/// buffers.
 fn is_about_buffers(table: &str, field: Option<&str>) -> bool {
     table != "DEVICE_METADATA" && field != Some("admin_status")
 }

@@ -1,5 +1,5 @@
-//! The explained parts of a memory fit into this memory: headroom inside `size`, egress pools of
-//! every size, printed sums.
+//! Tests that the explained parts of a memory fit into the memory: headroom inside `size`, egress
+//! pools of every size, printed sums.
 
 use crate::support::{corpus, files, switch};
 use bufferlab_sonic::explain::{Explanation, explain, text};
@@ -97,8 +97,8 @@ fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is
 
 #[test]
 fn an_egress_pool_of_another_size_is_net_or_gross_by_the_files() {
-    // The 4 x 5 queues of 1,536 B take 120 cells of 256 B, or 140 cells of 254 B. S of tomahawk5 is
-    // 7,874 - 1,574 - 28 - 140 = 6,132 - 1.
+    // The 4 x 5 queues of 1,536 B take 120 cells of 256 B, or 140 cells of 254 B. The shared memory
+    // S of tomahawk5 is 7,874 - 1,574 - 28 - 140 = 6,132 - 1.
     let of = |config: &Config, name: &str| on(config, name).queues[0].shared;
     let s = on(&pools(4_000_000, 800_000, 3_000_000, false), "tomahawk5").shared;
     assert_eq!(
@@ -136,7 +136,8 @@ fn no_lossy_queue_holds_more_than_the_ingress_pool_shares() {
     assert_eq!(prediction.queues[0].drop, prediction.queues[0].minimum + prediction.shared + 1);
 }
 
-/// Checks that the sum of the printed parts does not exceed the memory, unless a caveat reports it.
+/// Checks that the sum of the printed parts does not exceed the memory, unless a caveat reports the
+/// excess.
 fn sums_hold(explanation: &Explanation, what: &str) -> bool {
     let sum: u64 = explanation.parts.iter().map(|part| part.bytes).sum();
     let too_much = explanation.memory_bytes.is_some_and(|bytes| sum > bytes);
@@ -269,8 +270,8 @@ fn sizes_between_two_cells_and_pools_above_every_memory_are_found() {
         let found = found.into_iter().filter(|finding| of.contains(&finding.rule.code));
         found.map(|finding| (finding.rule.code.to_owned(), finding.message)).collect()
     };
-    // A file for Trident 3 has cells of Tomahawk 5 (254 B): size and xoff are not
-    // multiples of 256 B.
+    // The configuration has sizes in cells of Tomahawk 5 (254 B), so size and xoff are not
+    // multiples of the 256 B of Trident 3.
     let other = pools(254 * 15_001, 254 * 3_001, 254 * 11_001, false);
     assert_eq!(codes(&other, Some("trident3")).iter().filter(|(code, _)| code == "SB020").count(), 2);
     assert!(codes(&other, Some("tomahawk5")).is_empty());
@@ -279,7 +280,8 @@ fn sizes_between_two_cells_and_pools_above_every_memory_are_found() {
     assert!(
         large(2_000_000_000).iter().any(|(code, message)| code == "SB017" && message.contains("any chip"))
     );
-    // In a system with memory beside the chip, an extra digit is found, but 24 GiB are accepted.
+    // In a system with memory beside the chip, the check finds a pool size with an extra digit, but
+    // accepts 24 GiB.
     let voq = |size: u64| {
         let config = switch(|name, text| match name {
             "switch/buffers.json" => text.replace(

@@ -1,5 +1,5 @@
-//! Predicted and measured numbers of every distinct entry with a known configuration, by the rules
-//! of `docs/evidence/silicon.md`.
+//! Compares predicted with measured numbers of every distinct qualification entry with a known
+//! configuration, by the rules of `docs/evidence/silicon.md`.
 
 use crate::measured::{ENTRIES, Entry};
 use crate::support::{corpus, example, switch};
@@ -9,7 +9,7 @@ use bufferlab_sonic::silicon::{GENERIC, Memory, Prediction, chip, chip_for, pred
 use bufferlab_sonic::{Config, Reader};
 use std::path::Path;
 
-/// Number of an entry, predicted and measured, with the testers' margin.
+/// A number of a qualification entry: predicted value, measured value, and the testers' margin.
 struct Value {
     entry: String,
     what: &'static str,
@@ -168,7 +168,7 @@ fn the_small_switch_is_accounted_by_hand() {
     assert_eq!((group.headroom, group.drop, group.resume_below), (624, 6 + 4_111 + 624 + 1, 14));
     let five = &prediction.groups[1];
     assert_eq!((five.profile.as_str(), five.headroom), ("pg_lossless_100000_5m_profile", 352));
-    // The queue gets two thirds of the lossy pool (11,718 cells minus 120), and a reserve of 6
+    // The queue gets two thirds of the lossy pool (11,718 cells minus 120), and has a reserve of 6
     // cells.
     assert_eq!(prediction.queues[0].drop, 6 + 7_732 + 1);
     assert_eq!(prediction.headroom_pools[1].groups, 9);
@@ -217,7 +217,7 @@ fn configurations_that_were_measured_have_no_error() {
     }
 }
 
-/// Names of chip families in sonic-mgmt's lists, and names in this crate.
+/// Names of chip families in sonic-mgmt's lists, each with the name in this crate.
 const FAMILIES: [(&str, &str); 17] = [
     ("broadcom_td2", "trident2"),
     ("broadcom_td3", "trident3"),
@@ -238,7 +238,8 @@ const FAMILIES: [(&str, &str); 17] = [
     ("broadcom_q3d", "jericho3"),
 ];
 
-/// A listed model has its family in this crate, or is known to have another chip.
+/// Each model in sonic-mgmt's lists has its chip family in this crate, or is known to have another
+/// chip.
 #[test]
 fn every_hardware_model_has_its_family_or_is_known_without_a_memory() {
     let Some(folder) = corpus("models") else { return };
@@ -328,7 +329,7 @@ fn a_dump_without_a_model_is_told_apart_by_its_lists_of_ports() {
 
 #[test]
 fn a_pool_that_may_be_net_and_overcommits_is_a_finding() {
-    // The sizes are from sonic-buildimage#28657: with its headroom, the pool is above the memory.
+    // The sizes are from sonic-buildimage#28657. With its headroom, the pool exceeds the memory.
     let with = |chip_name: &str, size: u64| {
         let config = switch(|name, text| match name {
             "switch/buffers.json" => text

@@ -25,7 +25,7 @@ fn alpha(config: &Config, profile: &str) -> Option<Threshold> {
     config.profiles[profile].threshold.as_ref().map(|threshold| threshold.value)
 }
 
-/// Messages of the problems that have the weight `weight`.
+/// Returns the messages of the problems that have the weight `weight`.
 fn messages(config: &Config, weight: Weight) -> Vec<String> {
     config.problems.iter().filter(|problem| problem.weight == weight).map(ToString::to_string).collect()
 }
@@ -42,7 +42,7 @@ fn pools_and_thresholds_of_devlink_are_pools_and_alphas() {
     assert_eq!(alpha(&config, "pool0_th10"), Some(Threshold::Dynamic(0)));
     assert_eq!(alpha(&config, "pool4_th8"), Some(Threshold::Dynamic(-2)));
     assert_eq!(config.ingress_lists[&PortName::new("swp2")].value, ["pool0_th16"]);
-    // SONiC has no exponent for an alpha of 2^10; the note names this alpha.
+    // SONiC has no exponent for an alpha of 2^10; the recorded note names this alpha.
     assert_eq!(alpha(&config, "pool4_th20"), Some(Threshold::Dynamic(8)));
     assert!(messages(&config, Weight::Note)[0].contains("alpha 2^10 is beyond"), "{:?}", config.problems);
 }
@@ -67,7 +67,7 @@ fn port_groups_of_cumulus_become_groups_queues_and_cables() {
     assert_eq!(config.pfc_priorities(&port), [3].into());
     let profile = &config.profiles["pfc_roce"];
     let bytes = |value: &Option<bufferlab_sonic::Placed<u64>>| value.as_ref().map(|value| value.value);
-    // 70,000 B, of which PFC begins at 18,000 B and ends at 16,000 B.
+    // The buffer has 70,000 B. PFC begins at 18,000 B and ends at 16,000 B.
     assert_eq!(
         (bytes(&profile.size), bytes(&profile.xoff), bytes(&profile.xon)),
         (Some(70_000), Some(52_000), Some(16_000))
@@ -75,12 +75,12 @@ fn port_groups_of_cumulus_become_groups_queues_and_cables() {
     assert_eq!(profile_of(&config, "swp1", 3), "pfc_roce");
     assert_eq!(profile.pool.as_ref().map(|pool| pool.value.as_str()), Some("ingress_lossless_pool"));
     assert_eq!(alpha(&config, "pfc_roce"), Some(Threshold::Dynamic(0)));
-    // The pool has half of the memory that devlink shows.
+    // The pool has half of the memory that devlink reports.
     let both = vendor(&["cumulus/qos_features.conf", "cumulus/qos_infra.conf", "devlink/sb.json"]);
     assert_eq!(bytes(&both.pools["ingress_lossless_pool"].size), Some(7_012_416));
     let queue = &config.queue_settings[&(PortName::new("swp2"), 0)];
     let scheduler = &config.schedulers[&queue.scheduler.as_ref().expect("a scheduler").value];
-    // 50,000 and 100,000 kb/s are 6.25 and 12.5 MB/s.
+    // The rates 50,000 and 100,000 kb/s are 6.25 and 12.5 MB/s.
     assert_eq!(scheduler.rates, ["cir 6250000", "pir 12500000"]);
     assert_eq!(scheduler.weight.as_ref().map(|weight| weight.value), Some(50));
     let wred = &config.wred["default_ecn_red_conf"].colours[0];
@@ -190,7 +190,7 @@ fn a_hostile_file_of_a_vendor_ends_in_an_error_or_a_few_problems() {
     let large = format!("pfc.port_group_list = [a]\n{}", "# comment\n".repeat(900_000));
     let large = read("a.conf", large.as_bytes()).expect_err("too large");
     assert!(large.message.contains("8388608 at most"), "{large}");
-    // A file that names thousands of ports in each of thousands of lines.
+    // The file names thousands of ports in each of thousands of lines.
     let ports: String = (0..2_000).map(|n| format!("pfc.g{n}.port_set = swp1-swp4000\n")).collect();
     let ports = read("a.conf", format!("pfc.port_group_list = [a]\n{ports}").as_bytes());
     assert!(ports.expect_err("too many ports").message.contains("250000"));

@@ -1,4 +1,4 @@
-//! The part of YAML that qualification files use: maps and lists by indentation, flow lists,
+//! Reads the part of YAML that qualification files use: maps and lists by indentation, flow lists,
 //! anchors and aliases.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Generates synthetic arrivals: overload, bursts and pauses, with packets of all sizes.
+//! Generates synthetic arrivals: periods of overload, bursts and pauses, with packets of all sizes.
 
 use bufferlab_core::{Ecn, Header};
 use bufferlab_dataplane::{Incoming, SwitchFile};
@@ -34,8 +34,8 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
         let frame = [60, 1_514, 1_514, 60 + random.below(1_455)][random.below(4) as usize];
         let flow = random.below(FLOWS);
         arrivals.push(Incoming {
-            // Times are whole nanoseconds, like the kernel's time stamps.
-            // The driver makes equal times distinct.
+            // The times are whole nanoseconds, like the kernel's time stamps. The driver makes
+            // equal times distinct.
             at: Time::from_ns(at_ns as u64),
             header: Header {
                 size: frame as u32 + file.forwarding.overhead_bytes,

@@ -10,18 +10,18 @@ use std::fmt;
 /// Number of lost packets by port, queue and reason.
 type Losses = BTreeMap<(u16, u8, &'static str), u64>;
 
-/// Fate of one packet in the simulator: time, mark or loss.
+/// Outcome of one packet in the simulator: transit time, mark or loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Answer {
-    /// Time from the sending by the host to the last bit at the receiver (ns);
-    /// `None` if the packet was lost.
+    /// Time from the first bit at the sending host to the last bit at the receiver (ns); `None` if
+    /// the packet was lost.
     took_ns: Option<u64>,
     marked: bool,
     /// Whether the simulator wrote a table row for the packet.
     known: bool,
 }
 
-/// Fates of all packets in the simulator, and numbers of losses.
+/// Outcomes of all packets in the simulator, and numbers of losses.
 #[derive(Debug)]
 pub(crate) struct Answers {
     packets: Vec<Answer>,
@@ -33,8 +33,8 @@ impl Answers {
         Self { packets: vec![Answer::default(); packets], losses: Losses::new() }
     }
 
-    /// Records a flow of the simulator.
-    /// Flows are numbered by their starts, in the order of arrivals.
+    /// Records the outcome of a flow of the simulator, which is one packet of the record. Flows are
+    /// numbered by their starts, in the order of the packets' arrivals.
     pub(crate) fn note_flow(&mut self, row: &FlowRow) {
         let answer = &mut self.packets[row.flow_id as usize];
         *answer = Answer { took_ns: row.fct_ns, marked: row.marked_packets > 0, known: true };
@@ -71,11 +71,11 @@ impl fmt::Display for Difference {
 #[derive(Clone, Debug)]
 pub struct Comparison {
     rows: Vec<Recorded>,
-    /// Time from which decisions about packets are not compared.
+    /// Time from which on decisions about packets are not compared.
     until: Time,
     /// Number of packets in the switch's record.
     pub packets: usize,
-    /// Number of packets whose decisions are early enough to be compared.
+    /// Number of packets whose decisions are before the time limit, so that they are compared.
     pub compared: usize,
     /// Number of compared packets that the switch sent.
     pub sent: usize,
@@ -87,11 +87,11 @@ pub struct Comparison {
     pub evicted: usize,
     /// Number of differences between switch and simulator.
     pub differences: usize,
-    /// The first differences between switch and simulator.
+    /// The first differences between switch and simulator, at most `KEPT`.
     pub first: Vec<Difference>,
 }
 
-/// Maximum number of differences that a comparison stores.
+/// Maximum number of differences that a comparison stores in detail.
 const KEPT: usize = 10;
 
 impl Comparison {
@@ -137,8 +137,8 @@ impl Comparison {
         }
     }
 
-    /// Compares all answers of switch and simulator.
-    /// `expected` gives the transit time of a packet that departs at an instant.
+    /// Compares the outcomes of all packets in the switch and in the simulator. `expected` gives
+    /// the transit time of a packet that departs at the given time.
     pub(crate) fn check_answers(&mut self, answers: &Answers, expected: impl Fn(&Recorded, Time) -> u64) {
         let mut losses = Losses::new();
         for (index, answer) in answers.packets.iter().enumerate() {

@@ -27,7 +27,7 @@ pub enum ParityError {
     /// The simulation of the switch's record failed.
     #[error(transparent)]
     Simulation(#[from] SimError),
-    /// Several arrivals have one instant, so their order is unknown.
+    /// Several arrivals have equal times, so their order is unknown.
     #[error("two arrivals of the record share the instant {0}: it was not written by this switch")]
     SharedInstant(Time),
 }
@@ -36,7 +36,7 @@ pub enum ParityError {
 /// host are at least a nanosecond apart.
 const UPLINK: BitRate = BitRate(100_000_000_000_000);
 
-/// Passes `arrivals` (sorted by time) to the switch of `file` and records its answers.
+/// Passes `arrivals` (sorted by time) to the switch of `file` and records the switch's verdicts.
 ///
 /// # Errors
 /// If the policy does not fit the switch.
@@ -79,8 +79,8 @@ impl PacketEvents for Rows {
     }
 }
 
-/// Replays the arrivals of `rows` (sorted by time) in the simulator.
-/// Compares the simulator's answers with the answers in the rows.
+/// Replays the arrivals of `rows` (sorted by time) in the simulator. Compares the simulator's
+/// verdicts with the verdicts in the rows.
 ///
 /// # Errors
 /// [`ParityError`], if no comparison is possible.
@@ -88,8 +88,8 @@ pub fn verify(file: &SwitchFile, rows: &[Recorded]) -> Result<Comparison, Parity
     verify_until(file, rows, Time::MAX)
 }
 
-/// Replays the arrivals of `rows` (sorted by time), which are complete before `until`.
-/// Compares only decisions before `until`, which a missing later packet cannot have influenced.
+/// Replays the arrivals of `rows` (sorted by time), which are complete before `until`. Compares
+/// only decisions before `until`. A missing later packet cannot have influenced these decisions.
 ///
 /// # Errors
 /// [`ParityError`], if no comparison is possible.
@@ -135,7 +135,8 @@ fn refuse_followers(scenario: &Scenario) -> Result<(), ParityError> {
     if has_own && spec.classifier.is_none() { Err(follows()) } else { Ok(()) }
 }
 
-/// Returns the queues of the arrivals from a switch that never sends and never refuses.
+/// Returns the queues that the classifier selects for the arrivals. The function uses a switch that
+/// never sends and never refuses a packet.
 fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildError> {
     let mut scenario = file.scenario.clone();
     let spec = &mut scenario.switches[0];
@@ -163,8 +164,8 @@ fn start_of(row: &Recorded, delay: Time) -> Time {
     row.incoming.at - UPLINK.serialization(u64::from(row.incoming.header.size)) - delay
 }
 
-/// Creates a scenario from the record.
-/// The hosts' links are so fast that packets reach the switch at the recorded time.
+/// Creates a scenario from the record of the switch. The hosts' links are so fast that packets
+/// reach the switch at the recorded time.
 fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     let mut scenario = file.scenario.clone();
     for link in &mut scenario.topology.links {
@@ -172,8 +173,8 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     }
     let delay = scenario.topology.links[0].delay;
     scenario.tie_order = TieOrder::Insertion;
-    // No classifier is needed: the queue that the classifier selected is the priority of the
-    // replayed packet.
+    // No classifier is needed: the recorded queue of a packet is the priority of the replayed
+    // packet.
     scenario.switches[0].classifier = None;
     let last = rows.last().map_or(Time::ZERO, |row| row.incoming.at);
     scenario.duration = last + Time::from_ns(1);
@@ -184,7 +185,8 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
         let chosen = rows.iter().filter(|row| (row.incoming.header.ecn == Ecn::Capable) == is_capable);
         Packets(chosen.map(|row| (row.queue, flow_of(row, delay))).collect())
     };
-    // A switch never marks a packet again, so a marked arrival is sent as not ECN-capable.
+    // A switch never marks a packet a second time. So a host sends a packet that arrived with a
+    // mark as not ECN-capable.
     let transports = [("plain", false), ("capable", true)];
     let workload = |(name, is_capable): (&str, bool)| {
         let transport = scenario.transports.iter().position(|transport| transport.name == name);
@@ -235,7 +237,7 @@ impl Workload for Packets {
     }
 }
 
-/// Sink that collects the simulator's answers about packets.
+/// Sink that collects the simulator's outcomes of packets.
 struct Sink<'a> {
     answers: &'a mut Answers,
 }

@@ -1,5 +1,5 @@
-//! Carries unlimited flows with iperf3: a server for one test at the receiver,
-//! a client at the sender.
+//! Carries unlimited flows with iperf3: the receiver has a server for one test, and the sender has
+//! a client.
 //!
 //! The program iperf3 counts the bytes that its receiver has read, by interval. The switch knows
 //! the start of a flow: the first frame of the connection that is longer than iperf3's cookie.
@@ -24,14 +24,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 const PROGRAM: &str = "iperf3";
-/// Port number of the server of the first flow.
+/// Port number of the iperf3 server of the first flow.
 const FIRST_PORT: u16 = 5_201;
-/// Port number of the client of the first flow, which is below the kernel's ephemeral ports.
+/// Port number of the iperf3 client of the first flow, which is below the kernel's ephemeral ports.
 const FIRST_OWN_PORT: u16 = 20_001;
-/// Shortest and longest report interval that iperf3 accepts (s).
+/// Shortest and longest interval of reports that iperf3 accepts (s).
 const INTERVALS_S: (f64, f64) = (0.1, 60.0);
-/// Size on the wire of the frame with the cookie, which opens a test's connection:
-/// 37 B of cookie, headers of 66 B, and 24 B around the frame.
+/// Size on the wire of the frame with iperf3's cookie, which opens the connection of a test. The
+/// frame has 37 B of cookie, headers of 66 B, and 24 B around the frame.
 const COOKIE_FRAME: u32 = 127;
 
 /// Measurement of a flow by iperf3 at the receiver.
@@ -39,19 +39,19 @@ const COOKIE_FRAME: u32 = 127;
 pub(crate) struct Measured {
     /// Index of the flow in [`Outcome::flows`].
     pub(crate) flow: usize,
-    /// End of each interval (s since the flow's start), and number of bytes received until this
+    /// End of each interval (s since the flow's start), and number of bytes that arrived until this
     /// end.
     pub(crate) arrived: Vec<(f64, u64)>,
 }
 
 impl Measured {
-    /// End of the last interval (s since the flow's start), and number of bytes received until this
-    /// end.
+    /// End of the last interval (s since the flow's start), and number of bytes that arrived until
+    /// this end.
     pub(crate) fn end(&self) -> (f64, u64) {
         self.arrived.last().copied().unwrap_or((0.0, 0))
     }
 
-    /// Number of bytes received `at` seconds after the flow's start,
+    /// Number of bytes that arrived until `at` seconds after the flow's start. The number is
     /// interpolated linearly between ends of intervals.
     fn at(&self, at: f64) -> u64 {
         let next = self.arrived.partition_point(|(end, _)| *end < at);
@@ -61,7 +61,7 @@ impl Measured {
     }
 }
 
-/// A flow that iperf3 carries, with the program's processes.
+/// A flow that iperf3 carries, with the processes of iperf3.
 #[derive(Debug)]
 pub(super) struct Flow {
     src: (u32, String),
@@ -72,7 +72,7 @@ pub(super) struct Flow {
     /// Path of the file to which iperf3's server writes its report.
     report: PathBuf,
     server: Option<Running>,
-    /// Process of the flow's client; `None` before the client starts.
+    /// Process of the flow's iperf3 client; `None` before the client starts.
     client: Option<Pid>,
     /// Whether iperf3 ends the flow itself, so that no signal is needed.
     ends: bool,
@@ -115,7 +115,8 @@ impl Flow {
         wait_for(&self.dst.1, PROGRAM, self.port)
     }
 
-    /// Starts the client for the duration `left`; returns the flow number at the switch.
+    /// Starts the iperf3 client for the duration `left`; returns the number by which the switch
+    /// identifies the flow.
     pub(super) fn begin(
         &mut self,
         flow: usize,
@@ -151,7 +152,7 @@ impl Flow {
             let _ = client.0.wait();
             let interrupted = interrupted.load(Ordering::Relaxed);
             let client = read(&out).and_then(|report| report.check(interrupted, &control));
-            // After a failed client, the server would wait for another client.
+            // After a failure of the client, the server would wait for another client.
             let measured = client.and_then(|()| {
                 let _ = server.0.wait();
                 Ok(Measured { flow, arrived: read(&report)?.arrived() })
@@ -166,8 +167,8 @@ impl Flow {
         Ok(bufferlab_dataplane::frame::tcp_flow(ends.0, ends.1))
     }
 
-    /// Interrupts the flow's client if it does not end without a signal. The interrupted client
-    /// then reports its measurement.
+    /// Interrupts the flow's iperf3 client if it does not end without a signal. The interrupted
+    /// client then reports its measurement.
     pub(super) fn interrupt(&mut self) {
         if let (Some(client), false) = (self.client.take(), self.ends) {
             self.interrupted.store(true, Ordering::Relaxed);
@@ -192,7 +193,7 @@ struct Report {
 
 #[derive(Debug, Default, Deserialize)]
 struct End {
-    /// The sender's congestion control, as reported by its kernel.
+    /// Congestion control of the sender, as the sender's kernel reported it.
     sender_tcp_congestion: Option<String>,
 }
 
@@ -235,8 +236,8 @@ impl Report {
     }
 }
 
-/// Sets the starts of iperf3's flows from the switch's record.
-/// Relative to a flow's start, sets its end, and its samples at every `interval`.
+/// Sets the starts of iperf3's flows from the switch's record. Also sets each flow's end, and its
+/// samples at every `interval`, relative to the flow's start.
 pub(crate) fn place(outcome: &mut Outcome, rows: &[Recorded], epoch_ns: u64, interval: Option<Time>) {
     for measured in &outcome.measured {
         let flow = &mut outcome.flows[measured.flow];

@@ -1,13 +1,13 @@
 //! The memcached server of a host, and clients that query it over persistent connections.
 //!
-//! The client sets the code point before it connects, and the server's kernel
-//! reflects the code point (`tcp_reflect_tos`). So an unmodified memcached answers
-//! with the priority of its transport. After the connection is open, the client's packets have
-//! the priority of control packets. These packets are requests and acknowledgements.
+//! The client sets the code point before it connects, and the server's kernel reflects the code
+//! point (`tcp_reflect_tos`). So an unmodified memcached answers with the priority of its
+//! transport. After the connection is open, the client's packets (requests and acknowledgements)
+//! have the priority of control packets.
 //!
-//! Memcached does not choose a congestion control. The server uses the control of its route to the
-//! client at the time when the server accepts the connection. The network's default cannot be used,
-//! because the default must be a control that the machine allows to every user.
+//! Memcached does not choose a congestion control. When the server accepts a connection, the
+//! connection gets the control of the server's route to the client. The network's default cannot be
+//! used, because the default must be a control that the machine allows to every user.
 
 use super::{Running, start_in, wait_for};
 use crate::apps::{AppEvent, Connection, Message};
@@ -26,7 +26,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 const PROGRAM: &str = "memcached";
 const PORT: u16 = 11_211;
-/// Smallest limit of value sizes that is passed to memcached (bytes): memcached's default.
+/// Smallest limit for the size of a value that the testbed gives to memcached (bytes): memcached's
+/// default.
 const LEAST_LIMIT: u64 = 1 << 20;
 /// Generous estimate of memcached's memory overhead per value (bytes): the item's header.
 const AROUND: u64 = 1 << 10;
@@ -55,7 +56,7 @@ fn head(size: u64) -> String {
     format!("VALUE {} 0 {size}\r\n", key(size))
 }
 
-/// Text after a value in memcached's answer.
+/// Text after a value in the answer of memcached.
 const TAIL: &str = "\r\nEND\r\n";
 
 impl Memcached {
@@ -117,7 +118,7 @@ impl Memcached {
             socket.connect_timeout(&at.into(), super::PATIENCE)?;
             socket.set_tos_v4(own)?;
             let mut stream = TcpStream::from(socket);
-            // An answer proves that the server has accepted the connection.
+            // The answer proves that the server has accepted the connection.
             stream.write_all(b"version\r\n")?;
             expect(&mut stream, "VERSION ")?;
             while read_byte(&mut stream)? != b'\n' {}
@@ -125,8 +126,8 @@ impl Memcached {
             Ok((stream, port))
         };
         let (stream, port) = in_network(name, open)?.map_err(failed)?;
-        // The route is removed, because its congestion control would override the choice of other
-        // connections to the client, such as those of iperf3.
+        // The route is removed because its congestion control would also apply to other connections
+        // to the client, such as those of iperf3.
         run_in(&self.name, &format!("ip route del {route}"))?;
         let (send, asked) = channel();
         let received = Arc::new(AtomicU64::new(0));
@@ -147,7 +148,7 @@ fn read_byte(stream: &mut TcpStream) -> std::io::Result<u8> {
     Ok(byte[0])
 }
 
-/// Reads the text `wanted`; the error contains the bytes received instead.
+/// Reads the text `wanted` from the server; an error contains the bytes received instead.
 fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     let mut line = Vec::new();
     while line != wanted.as_bytes() && !line.ends_with(b"\n") {
@@ -198,7 +199,7 @@ mod tests {
     use std::net::TcpListener;
     use std::sync::mpsc::channel;
 
-    /// Queries a server that answers every request with `answer`.
+    /// Queries a server that answers each request with `answer`.
     fn asked_once(answer: Vec<u8>, size: u64) -> (std::io::Result<()>, Vec<AppEvent>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let at = listener.local_addr().expect("it has one");

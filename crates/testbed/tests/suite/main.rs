@@ -1,4 +1,4 @@
-//! Tests how scenarios are planned for real hosts; these tests build no network.
+//! Tests the planning of scenarios for real hosts; these tests build no network.
 #![cfg(target_os = "linux")]
 
 mod parity;
@@ -7,7 +7,8 @@ use bufferlab_scenario::load_text;
 use bufferlab_testbed::{DEMO, Plan};
 use std::path::Path;
 
-/// Plans the demonstration with Reno, which every kernel has, and with `changes` to the scenario.
+/// Plans the demonstration with Reno, which every kernel has. `changes` are changed keys of the
+/// scenario.
 fn plan(changes: &[(&str, &str)]) -> Result<Plan, String> {
     let reno = [
         ("transport.small.congestion_control", "newreno"),

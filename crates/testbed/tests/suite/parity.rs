@@ -1,4 +1,4 @@
-//! Tests that the switch and the simulator give equal answers.
+//! Tests that the switch and the simulator give equal verdicts.
 
 mod cut;
 mod synthetic;

@@ -5,7 +5,7 @@ use crate::config::{Assigned, Config, MapKind, Model, Profile};
 use crate::keys::PortName;
 use crate::resolve::Resolved;
 
-/// Whether the configuration uses the column, so that missing entries are findings.
+/// Whether the configuration uses the column of the matrix, so that missing entries are findings.
 pub(super) fn is_present(config: &Config, column: &Column) -> bool {
     let names = |kinds: &[MapKind]| {
         let mut all = config.port_qos.values().chain(&config.global_qos);
@@ -43,7 +43,8 @@ fn names_map(config: &Config, port: &PortName, kind: MapKind) -> bool {
     config.port_qos.get(port).is_some_and(|qos| qos.maps.contains_key(&kind))
 }
 
-/// Whether the port has no entry in `PORT_QOS_MAP`; another column reports this gap.
+/// Whether the port has no entry in `PORT_QOS_MAP`; a separate column of the matrix reports this
+/// gap.
 fn has_no_qos(config: &Config, port: &PortName) -> bool {
     !config.port_qos.contains_key(port)
 }
@@ -57,7 +58,7 @@ fn is_paused(traffic: &Traffic<'_>, port: &PortName) -> bool {
     !traffic.reach(port).pfc.is_empty()
 }
 
-/// All columns of the matrix. The fields of a missing entry are not reported again.
+/// All columns of the matrix. If an entry is missing, the columns of its fields report no gap.
 pub(super) const COLUMNS: &[Column] = &[
     Column {
         table: "PORT",
@@ -293,8 +294,8 @@ pub(super) const COLUMNS: &[Column] = &[
     },
 ];
 
-/// Returns a warning. If the port has no queue but other ports have queues, returns a hint: the
-/// port is probably not in use.
+/// Returns a warning with the consequence. If the port has no queue but other ports have queues,
+/// returns a hint: the port is probably not in use.
 fn unless_idle(traffic: &Traffic<'_>, port: &PortName, consequence: &'static str) -> Option<Gap> {
     let queues = &traffic.config.queues;
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
@@ -311,8 +312,8 @@ fn makes_profiles(config: &Config, port: &PortName) -> bool {
     config.lossless_priorities(port).into_iter().any(is_made)
 }
 
-/// Whether a group has a profile, or the switch makes one. SB005, SB007 and the columns of speed
-/// and cable judge profiles that the switch makes.
+/// Whether a priority group has a profile, or the switch makes a profile for it. The rules SB005
+/// and SB007 and the columns of speed and cable judge profiles that the switch makes.
 fn has_group(config: &Config, port: &PortName, group: u8) -> bool {
     if config.groups.contains_key(&(port.clone(), group)) {
         return true;

@@ -20,7 +20,7 @@ fn switch(rest: &str) -> SwitchFile {
     load_text(Path::new("switch.toml"), &text).unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// An IPv4 frame to the host at port 2.
+/// Returns an IPv4 frame to the host at port 2.
 fn frame(from: u8, class: u8, bytes: usize) -> Vec<u8> {
     let mut frame = vec![0; bytes];
     frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 2]);
@@ -31,8 +31,8 @@ fn frame(from: u8, class: u8, bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// Overloads port 2 until the switch is killed.
-/// Writes the switch's record into `folder`, with a mark every 5 ms.
+/// Overloads port 2 until the switch is killed. Writes the switch's record into `folder`, with a
+/// row in the progress file every 5 ms.
 fn killed(file: &SwitchFile, folder: &Path) {
     let record = RecordWriter::create(folder, file.names(), &file.text).expect("writable");
     let mut pipeline = Pipeline::new(file, Some(record)).expect("the policy fits");
@@ -85,9 +85,8 @@ fn what_is_compared_of_a_record_that_is_cut_anywhere_never_differs() {
             largest = largest.max(found.compared);
         }
         assert!(naive > 0, "{rest}: no packet that is missing mattered");
-        // Most packets of each record must be compared.
-        // If most packets were not compared, the limit would never be reached and the test would
-        // have no effect.
+        // Most packets of each record must be compared. Otherwise the test would never compare
+        // packets near the end of the record, and would have no effect.
         assert!(largest > 2_000 && compared > 20_000, "{rest}: {largest}, {compared}");
     }
 }

@@ -5,8 +5,8 @@ use bufferlab_dataplane::{SwitchFile, load_text};
 use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use std::path::Path;
 
-/// Returns a switch with four ports at two rates. At 300 Mb/s, the time of a byte is not a whole
-/// number of nanoseconds.
+/// Returns a switch with four ports at two rates. At 300 Mb/s, the duration of a byte is not a
+/// whole number of nanoseconds.
 fn switch(rest: &str) -> SwitchFile {
     let ports = [100, 100, 100, 300].iter().enumerate();
     let ports: String = ports
@@ -16,7 +16,8 @@ fn switch(rest: &str) -> SwitchFile {
         .unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// Runs the main policies with 10^5 packets each, marking and evictions included.
+/// Compares switch and simulator under the main policies, with 10^5 packets each, including marking
+/// and evictions.
 #[test]
 fn the_named_policies_answer_alike() {
     let low = "ecn = { kind = \"step\", threshold = \"2 KB\" }";
@@ -87,7 +88,7 @@ fn a_classifier_that_follows_flows_is_compared_too() {
     assert_eq!(comparison.differences, 0, "{:#?}", comparison.first);
 }
 
-/// Checks that the comparison detects every kind of difference.
+/// Tests that the comparison detects every kind of difference.
 #[test]
 fn a_record_that_was_changed_is_caught() {
     use bufferlab_core::Refusal;
