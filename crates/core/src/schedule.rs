@@ -309,8 +309,7 @@ impl Scheduler {
 
     /// Whether the scheduler must read a packet even if only one queue has packets.
     pub(crate) fn looks_at_packets(&self) -> bool {
-        self.by_port.is_some()
-            || self.groups.iter().any(|group| group.turn == Turn::Deficit)
+        self.by_port.is_some() || self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 
     /// The queue of `port` that sends next among the queues `ready`. Bit p of `ready` is set if

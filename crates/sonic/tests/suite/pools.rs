@@ -89,7 +89,8 @@ fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is
     }
     let config = private_headroom();
     let spectrum3 = chip("spectrum3").expect("a chip");
-    let profile = config.profiles.values().find(|profile| profile.xoff.is_some()).expect("a lossless profile");
+    let profile =
+        config.profiles.values().find(|profile| profile.xoff.is_some()).expect("a lossless profile");
     let cells = |speed| spectrum3.group_headroom(&config, profile, speed);
     assert_eq!(cells(Some(100_000)) - cells(Some(400_000)), 59);
     assert_eq!(cells(None), cells(Some(100_000)));
