@@ -303,7 +303,7 @@ const fn spectrum(
     Chip { name, family: Some(family), title, cell, slices: 1, rule, memory, models, measured: false }
 }
 
-/// Returns the chip family with this name.
+/// Returns the chip family called `name`.
 #[must_use]
 pub fn chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.name == name)
