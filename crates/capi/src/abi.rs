@@ -109,7 +109,7 @@ pub struct Packet {
     pub egress_port: u16,
     /// Tags of the packet: flags of [`bufferlab_core::Tags`].
     pub tags: u16,
-    /// Priority of the packet at its ports.
+    /// Priority of the packet, which selects its queue.
     pub priority: u8,
     /// ECN state of the packet: 0 (not capable), 1 (capable) or 2 (marked).
     pub ecn: u8,

@@ -58,7 +58,7 @@ pub struct SwitchFile {
     pub scenario: Scenario,
     /// Ports that the switch file describes.
     pub ports: Vec<PortSpec>,
-    /// Settings of the switch besides the buffer.
+    /// Settings of the switch besides the buffer (`[forwarding]`).
     pub forwarding: Forwarding,
     /// Text of the file that describes the switch.
     pub text: String,

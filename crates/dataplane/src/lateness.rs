@@ -29,19 +29,19 @@ impl Durations {
         self.largest = self.largest.max(ns);
     }
 
-    /// Number of recorded durations.
+    /// Number of durations that the histogram has.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Sum of all recorded durations (ns).
+    /// Sum of all durations in the histogram (ns).
     #[must_use]
     pub const fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// Largest recorded duration (ns).
+    /// Largest duration in the histogram (ns).
     #[must_use]
     pub const fn largest(&self) -> u64 {
         self.largest

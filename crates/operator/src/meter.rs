@@ -32,7 +32,7 @@ pub struct Levels {
     pub queue_shared: Vec<u64>,
     /// Memory of all ports in the ingress pool (bytes).
     pub ingress_pool: u64,
-    /// Headroom of all ports together (bytes).
+    /// Headroom that the groups of all ports use together (bytes).
     pub headroom_pool: u64,
     /// Memory of all ports' lossy queues in the egress pool (bytes).
     pub lossy_pool: u64,

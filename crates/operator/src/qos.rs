@@ -187,7 +187,7 @@ pub(crate) fn gathered(
     contents
         .into_iter()
         .flat_map(|content| {
-            // Ports with equal priorities share an entry.
+            // Ports whose priorities are equal share an entry of the list.
             let mut by_port: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
             for (port, priority, _) in entries.iter().filter(|entry| &entry.2 == content) {
                 by_port.entry(*port).or_default().insert(*priority);

@@ -84,7 +84,7 @@ pub struct StoreError {
     pub address: String,
     /// Name of the database in SONiC, such as `CONFIG_DB`.
     pub database: &'static str,
-    /// Text of the error message.
+    /// Text of the error message about the request.
     pub message: String,
     /// Whether a signal ended the wait for the database's answer.
     pub interrupted: bool,

@@ -60,9 +60,9 @@ pub struct Together {
 pub struct GroupVector {
     /// Name of the profile that the groups have.
     pub profile: String,
-    /// Speed of the ports (Mb/s).
+    /// Speed of the ports that have the groups (Mb/s).
     pub speed_mbps: Option<u64>,
-    /// Length of the ports' cables (metres).
+    /// Length of the cables at these groups' ports (metres).
     pub cable_metres: Option<f64>,
     /// Names of the sending port and of the blocked port in the test.
     pub ports: [String; 2],

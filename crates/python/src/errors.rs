@@ -61,7 +61,7 @@ pub(crate) fn whole_number(argument: &str, value: &Bound<'_, PyAny>, most: u64) 
     })
 }
 
-/// Creates the error of `pickle` and `copy` for a class that shows the state of a run at one moment.
+/// Creates the error of `pickle` and `copy` for a class that shows one moment of a run.
 pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
     let message = format!("{class} cannot be pickled or copied: it shows a moment of a run");
     argument(py, "", &message, "keep the numbers that you need")

@@ -132,7 +132,7 @@ struct Gathered {
     /// Lower bound of alpha from groups and queues that need not have reached their limit.
     floor: f64,
     size: Interval,
-    /// Memory that the largest packet takes (bytes).
+    /// Memory that the largest packet of the samples takes (bytes).
     packet: u64,
     reserve: Option<Interval>,
     reached: Vec<Reached>,
@@ -144,7 +144,7 @@ struct Reached {
     own: u64,
     /// Shared memory of each other group or queue of the pool (bytes), if it is above 0.
     others: Vec<u64>,
-    /// Watermark of the whole pool (bytes).
+    /// Watermark of the whole buffer pool (bytes).
     pool: Option<u64>,
 }
 

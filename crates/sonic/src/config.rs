@@ -44,7 +44,7 @@ pub struct PortInfo {
     /// Whether the port obeys pauses of all priorities, but sends pauses only for its lossless
     /// priorities (`pfc_asym`).
     pub pfc_asym: Option<Placed<bool>>,
-    /// Whether the configuration has the port up.
+    /// Whether the port is configured as up (`admin_status`).
     pub admin_up: Option<Placed<bool>>,
 }
 
@@ -277,13 +277,13 @@ pub struct LookupRow {
 pub struct Config {
     /// Device entry of the switch that has the configuration.
     pub device: Device,
-    /// Settings of ports by name.
+    /// Settings of the switch's ports, by name of the port.
     pub ports: BTreeMap<PortName, PortInfo>,
-    /// Lengths of the ports' cables (metres).
+    /// Lengths of the ports' cables (metres), by name of the port.
     pub cables: BTreeMap<PortName, Placed<f64>>,
-    /// Buffer pools by name.
+    /// Buffer pools of the switch, by name of the pool.
     pub pools: BTreeMap<String, Pool>,
-    /// Buffer profiles by name.
+    /// Buffer profiles of the switch, by name of the profile.
     pub profiles: BTreeMap<String, Profile>,
     /// Buffer profiles of priority groups, by port and number of the group.
     pub groups: BTreeMap<(PortName, u8), Placed<Assigned>>,
@@ -295,19 +295,19 @@ pub struct Config {
     pub ingress_lists: BTreeMap<PortName, Placed<Vec<String>>>,
     /// Names of the profiles that limit each port in egress pools.
     pub egress_lists: BTreeMap<PortName, Placed<Vec<String>>>,
-    /// QoS maps by kind and name.
+    /// QoS maps of the switch, by kind and name of the map.
     pub maps: BTreeMap<(MapKind, String), Map>,
-    /// QoS maps and PFC of ports.
+    /// QoS maps and PFC of each port, by name of the port.
     pub port_qos: BTreeMap<PortName, PortQos>,
     /// QoS maps of all ports (`PORT_QOS_MAP|global`).
     pub global_qos: Option<PortQos>,
     /// Schedulers and marking profiles of queues, by port and number of the queue.
     pub queue_settings: BTreeMap<(PortName, u8), QueueSetting>,
-    /// Marking profiles by name.
+    /// Marking profiles of the switch, by name of the profile.
     pub wred: BTreeMap<String, WredProfile>,
-    /// Schedulers by name.
+    /// Schedulers of the switch, by name of the scheduler.
     pub schedulers: BTreeMap<String, Scheduler>,
-    /// PFC watchdogs of ports.
+    /// PFC watchdogs of the ports, by name of the port.
     pub watchdogs: BTreeMap<PortName, Watchdog>,
     /// Interval at which watchdogs poll (milliseconds).
     pub watchdog_poll_ms: Option<Placed<u64>>,

@@ -48,14 +48,14 @@ impl fmt::Display for Severity {
 
 type Check = fn(&Context<'_>, &mut Findings);
 
-/// A rule that checks a configuration.
+/// A lint rule that checks a configuration.
 #[derive(Clone, Copy)]
 pub struct Rule {
     /// Number of the lint rule (`SB001`); a number never changes its meaning.
     pub code: &'static str,
     /// Name of the lint rule, in words with hyphens.
     pub name: &'static str,
-    /// Default severity of the rule's findings.
+    /// Severity that findings of the rule have by default.
     pub severity: Severity,
     /// Reason why the configuration must follow the rule.
     pub reason: &'static str,
@@ -75,11 +75,11 @@ impl fmt::Debug for Rule {
 pub struct Finding {
     /// Lint rule that the configuration breaks.
     pub rule: &'static Rule,
-    /// Severity of the finding about the configuration.
+    /// Severity of the finding, which may differ from the rule's default.
     pub severity: Severity,
     /// Place of the finding in the configuration.
     pub place: ConfigPlace,
-    /// Description of the finding, with figures.
+    /// Description of the problem in the configuration, with figures.
     pub message: String,
     /// Setting that the lint rule recommends.
     pub suggestion: String,

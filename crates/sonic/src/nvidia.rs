@@ -25,9 +25,9 @@ pub struct Inputs {
     /// Parts of hardware model names for which the calculation uses these inputs.
     #[serde(skip)]
     models: &'static [&'static str],
-    /// MTU of lossless traffic (bytes).
+    /// MTU of lossless traffic that the calculation assumes (bytes).
     pub lossless_mtu: u32,
-    /// MTU of the port (bytes).
+    /// MTU of the port that the calculation assumes (bytes).
     pub port_mtu: u32,
     /// Share of packets of 64 B in lossless traffic (percent).
     pub small_percent: u32,

@@ -80,7 +80,7 @@ pub struct Problem {
     pub weight: Weight,
     /// Place of the value in the configuration files.
     pub place: ConfigPlace,
-    /// Text of the message about the value.
+    /// Text of the error message about the value.
     pub message: String,
     /// Advice to the user on how to correct the value.
     pub help: String,

@@ -23,7 +23,7 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Writes a map as YAML.
+/// Writer of nested maps as YAML text.
 struct Writer {
     text: String,
 }

@@ -25,7 +25,7 @@ pub struct Recommendation {
     pub caveats: Vec<String>,
 }
 
-/// Reasons for recommending one setting.
+/// A setting, with the reasons to recommend it.
 struct Case<'a> {
     choice: &'a Choice,
     /// Most important outcome that improves with the setting.

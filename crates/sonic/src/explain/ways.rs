@@ -17,7 +17,7 @@ pub struct Limit {
     pub profile: String,
     /// Alpha of the limit as a fraction, or the bytes of a static limit.
     pub alpha: String,
-    /// Reserve of the profile (bytes).
+    /// Reserve that the buffer profile guarantees (bytes).
     pub reserve: u64,
     /// Threshold including the reserve, for an empty, half full and full pool (bytes). The
     /// thresholds are absent if the pool has no size.
@@ -40,7 +40,7 @@ pub struct Headroom {
     pub speed_mbps: u64,
     /// Length of the port's cable (metres).
     pub cable_metres: f64,
-    /// Size of the largest packet (bytes).
+    /// Size of the largest lossless packet on the port (bytes).
     pub mtu: u64,
     /// Headroom that full-size packets need if the peer stops immediately after the pause (bytes).
     pub least: u64,
@@ -72,9 +72,9 @@ pub struct Way {
     pub class: u8,
     /// DSCP values that map to the traffic class.
     pub dscp: Vec<u8>,
-    /// Priority group of the class at ingress.
+    /// Priority group of the traffic class at ingress.
     pub group: Option<u8>,
-    /// Queue of the class at egress.
+    /// Queue of the traffic class at egress.
     pub queue: Option<u8>,
     /// Whether the priority group has PFC.
     pub pfc: bool,
@@ -91,11 +91,11 @@ pub struct Way {
 /// A kind of port: ports with equal speed, cable and ways of packets.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortKind {
-    /// Names of the ports of this kind.
+    /// Names of the ports that are of this kind.
     pub ports: Vec<String>,
-    /// Speed of the ports (Mb/s).
+    /// Speed that all ports of this kind have (Mb/s).
     pub speed_mbps: Option<u64>,
-    /// Length of the ports' cables (metres).
+    /// Length of the cables of all ports of this kind (metres).
     pub cable_metres: Option<f64>,
     /// Ways of the traffic classes through the switch.
     pub ways: Vec<Way>,

@@ -334,7 +334,7 @@ const fn spectrum(
     Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
 }
 
-/// Returns the chip family with this name.
+/// Returns the chip family called `name`.
 #[must_use]
 pub fn chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.name == name)

@@ -13,7 +13,7 @@ pub struct Term {
     pub name: String,
     /// Number of cells in one slice (bytes if the chip counts bytes); negative if subtracted.
     pub cells: i64,
-    /// Origin of this term's number of cells.
+    /// Origin of the number of cells that the term has.
     pub how: String,
 }
 
