@@ -38,8 +38,8 @@ ALPHA_LOG2 = (-7.0, 4.0)
 """Smallest and largest action: the logarithm to base 2 of alpha."""
 
 RATE_MAX = 2.0
-"""Largest number in an observation. The bytes of a packet count when its transmission starts, so
-the rate of a short interval can be above 1."""
+"""Largest value of a rate in an observation. The bytes of a packet count when its transmission
+starts, so the rate of a short interval can be above 1."""
 
 
 class Box:

@@ -372,7 +372,7 @@ fn plain_value(item: &Item, wanted: &Expected<'_>) -> Result<ParamValue, Complai
     })
 }
 
-/// The kind of a document's value for a parameter's kind.
+/// Returns the kind of value that a document must have for a parameter of this kind.
 fn kind_of(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).expect("profiles are read by the format that declares them")
 }

@@ -101,14 +101,14 @@ pub enum Kind {
     },
     /// A value that is a size with its unit.
     Size {
-        /// Smallest accepted size (bytes).
+        /// Smallest size that the key accepts (bytes).
         min: u64,
-        /// Largest accepted size (bytes).
+        /// Largest size that the key accepts (bytes).
         max: u64,
     },
     /// One size, or a list with one size per port.
     SizePerPort {
-        /// Smallest accepted size (bytes).
+        /// Smallest size that the key accepts (bytes).
         min: u64,
     },
     /// A value that is a rate with its unit, above 0.

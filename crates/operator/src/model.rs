@@ -177,8 +177,8 @@ impl Model {
         }
     }
 
-    /// Sum of `of` over the priority groups of the slice with the largest sum, times the number of
-    /// slices. All slices have equal sizes.
+    /// Sums `of` over the priority groups of each slice, and multiplies the largest sum by the number
+    /// of slices, because all slices have equal sizes.
     fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
         let slices = PortSpread::new(self.ports.len(), self.slices as usize).ranges();
         let of_slice =

@@ -31,7 +31,8 @@ pub enum Verdict {
     Overshoot,
     /// The measured effect has the claimed direction, but is too small.
     Partial,
-    /// The runs decide nothing: more seeds may decide the statement, or no difference was possible.
+    /// The runs do not decide the statement: more seeds may decide it, or the settings allow no
+    /// difference between the compared schemes.
     Inconclusive,
     /// The measured effect is smaller than the claimed effect.
     Null,

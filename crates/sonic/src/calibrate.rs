@@ -262,8 +262,8 @@ pub fn calibrate(
 }
 
 /// Estimates the alpha of each profile. Profiles of a pool with equal configured alphas support
-/// each other. One reading fits two cases: the last queue that filled, or an earlier queue with
-/// half the alpha.
+/// each other. The watermark of one queue has two explanations: the queue was the last one that
+/// filled, or it filled earlier and has half of that alpha.
 fn estimates(gathered: Vec<Gathered>) -> Vec<ProfileEstimate> {
     let evidence: Vec<Vec<f64>> = gathered.iter().map(Gathered::evidence).collect();
     let alike =

@@ -55,8 +55,8 @@ struct Agreement {
     within_shift_error: f64,
 }
 
-/// Shares of equal verdicts in a random open loop. Queues start and stop receiving at random. A
-/// receiving queue gets up to twice its port's rate.
+/// Shares of packets for which both policies decide equally, under random open-loop traffic. Queues
+/// start and stop receiving packets at random. A receiving queue gets up to twice its port's rate.
 fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     let mut switch = switch(pass, egress_length);
     let mut stream = RandomStream::new(7, "test/pisa", 0);

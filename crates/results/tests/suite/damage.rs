@@ -67,7 +67,7 @@ fn the_checksums_are_those_of_every_file_but_the_time() {
     );
     assert!(text.contains("  manifest.json\n") && !text.contains("timing.json"), "{text}");
     // Earlier versions stored no checksums.
-    // Their runs are readable, and the manifest is listed as unchecked.
+    // Runs without checksums are readable, and the manifest is listed as unchecked.
     fs::remove_file(dir.join("SHA256SUMS")).unwrap();
     let found = inspect(&dir).unwrap();
     assert_eq!((found.problems, found.unchecked), (vec![], vec![dir.join("manifest.json")]));

@@ -56,7 +56,7 @@ impl Telemetry {
         (row.count, row.of_ack) = (0, None);
     }
 
-    /// Lets a packet that has become an ACK collect further reports.
+    /// Lets the ACK of a data packet collect further telemetry reports of switches.
     pub(crate) fn go_on(&mut self, packet: PacketId, scope: TelemetryScope) {
         self.rows[packet.index()].of_ack = Some(scope);
     }

@@ -233,7 +233,7 @@ fn a_rate_is_what_goes_over_the_wire() {
     let rows = run(&text);
     let load = |host: &str| rows.downlink(host).offered_bytes.expect("a switch's port") as f64 * 8.0 / 0.5;
     assert!((load("h0") - 0.3e9).abs() < 0.001e9, "{}", load("h0"));
-    // With 16,667 packets, one standard deviation is 0.8 %.
+    // The load is a mean over 16,667 packets, so its standard deviation is 0.8 %.
     assert!((load("h1") - 0.4e9).abs() < 0.013e9, "{}", load("h1"));
     assert!(rows.links.iter().all(|link| (link.role == "host-up") == link.offered_bytes.is_none()));
     // Evenly spaced packets never queue (beyond the store-and-forward instant). Packets of a

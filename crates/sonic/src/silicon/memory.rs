@@ -13,7 +13,7 @@ pub struct Term {
     pub name: String,
     /// Number of cells in one slice (bytes if the chip counts bytes); negative if subtracted.
     pub cells: i64,
-    /// Origin of the number of cells that the term has.
+    /// Calculation that gives the number of cells of this part of the memory.
     pub how: String,
 }
 

@@ -1,5 +1,6 @@
 //! Limits for reading a file of lines. A file without line ends could fill the memory, because a
-//! few gzipped megabytes may be gigabytes. The reader refuses the file before this happens.
+//! few compressed megabytes may unpack to gigabytes. The reader refuses such a file before it takes
+//! the memory.
 
 use crate::limits::{LINE_BYTES_MAX, UNPACKED};
 use std::io::{self, Read};

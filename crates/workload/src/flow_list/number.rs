@@ -24,8 +24,7 @@ pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
     if digits.peek().is_none() {
         return Err(CellProblem::NotANumber);
     }
-    // The digits before this position (from the first) form whole units; the other
-    // digits are rounded.
+    // The first `whole_digits` digits form whole units. The digits after them are rounded.
     let whole_digits = whole.len() as i64 + i64::from(exponent) + i64::from(decimals);
     let (mut units, mut exact, mut round_up) = (0_u64, true, false);
     let mut position = 0_i64;

@@ -134,7 +134,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Converts a read error, which may be an error about a line beyond the limit.
+    /// Converts an error of reading the trace into the trace's error type. The cause may be a line that
+    /// is longer than the limit for lines.
     pub(super) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
         match LineTooLong::find_in(&cause) {

@@ -128,7 +128,8 @@ impl Pools {
         }
     }
 
-    /// Lossy bytes of an egress queue in a slice that the queue's threshold limits.
+    /// Bytes of lossy packets that an egress queue has in a slice, without the queue's reserve. The
+    /// queue's threshold limits these bytes.
     #[inline]
     pub(crate) fn lossy_length(&self, slice: usize, queue: QueueId, buffer: &Buffer) -> u64 {
         self.lossy_bytes(slice, queue, buffer).saturating_sub(self.egress[usize::from(queue.0)].reserved)
