@@ -56,8 +56,8 @@ pub struct Stored {
     pub packet: u32,
     /// Header of the packet. The header's size is the number of bytes that the packet occupies.
     pub header: Header,
-    /// Size of the packet on arrival (bytes), which schedulers count. `header.size` is the charged size
-    /// with overhead and whole cells, or 0 if the chip does not charge the packet.
+    /// Size of the packet on arrival (bytes), which schedulers count. `header.size` is the charged
+    /// size with overhead and whole cells, or 0 if the chip does not charge the packet.
     pub frame: u32,
     /// Ingress queue that is charged for the packet.
     pub ingress: IngressId,

@@ -114,8 +114,8 @@ enum Choice {
     ByPort,
 }
 
-/// The schedule of all ports of a switch: groups in strict order, highest first. Some ports may have
-/// other schedules.
+/// The schedule of all ports of a switch: groups in strict order, highest first. Some ports may
+/// have other schedules.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     choice: Choice,

@@ -726,8 +726,8 @@ impl<P: Policy> Switch<P> {
 
     /// Removes the next packet of the idle `port` from the buffer. `None` if the port
     /// may send no packet. Call this method again when the transmission is complete.
-    /// After `None`, repeat the call when the switch stored a packet for `port`, when a pause ended, and
-    /// at the time [`Self::next_send`] if a limited rate delays the packets.
+    /// After `None`, repeat the call when the switch stored a packet for `port`, when a pause
+    /// ended, and at the time [`Self::next_send`] if a limited rate delays the packets.
     #[must_use]
     #[inline(always)] // One of two generic instances is hot, and its caller only makes this call.
     pub fn poll_transmit<O: Observer>(
@@ -971,14 +971,14 @@ impl<P: Policy> Switch<P> {
         state.occupied & !state.paused != 0
     }
 
-    /// Lets `port` send its next packets at once although its rates are limited, because its link is
-    /// down and the driver discards the packets.
+    /// Lets `port` send its next packets at once although its rates are limited, because its link
+    /// is down and the driver discards the packets.
     pub fn forget_rates(&mut self, port: u16) {
         self.scheduler.forget_rates(&mut self.turns, port);
     }
 
-    /// Time from which `port` may send a waiting packet although its rates are limited. `None` if no
-    /// packet waits that may be sent. The driver calls this method if [`Self::poll_transmit`]
+    /// Time from which `port` may send a waiting packet although its rates are limited. `None` if
+    /// no packet waits that may be sent. The driver calls this method if [`Self::poll_transmit`]
     /// returns no packet, and then calls `poll_transmit` again at this time.
     #[must_use]
     pub fn next_send(&self, port: u16) -> Option<Time> {

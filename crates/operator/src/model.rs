@@ -177,8 +177,8 @@ impl Model {
         }
     }
 
-    /// Sums `of` over the priority groups of each slice, and multiplies the largest sum by the number
-    /// of slices, because all slices have equal sizes.
+    /// Sums `of` over the priority groups of each slice, and multiplies the largest sum by the
+    /// number of slices, because all slices have equal sizes.
     fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
         let slices = PortSpread::new(self.ports.len(), self.slices as usize).ranges();
         let of_slice =
@@ -214,8 +214,8 @@ impl Model {
         self.shared + self.headroom() + self.reserves()
     }
 
-    /// Lossless priorities that ports have, each set with the numbers of its ports. The most frequent
-    /// set is first; the set without priorities is last.
+    /// Lossless priorities that ports have, each set with the numbers of its ports. The most
+    /// frequent set is first; the set without priorities is last.
     #[must_use]
     pub fn lossless_sets(&self) -> Vec<(BTreeSet<u8>, Vec<usize>)> {
         let mut sets: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();

@@ -120,8 +120,8 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
     text.push_str(&marking.toml());
 }
 
-/// Returns the keys of `[switch.pfc]` about lossless priorities. `by_speed`: neighbours react in the
-/// time that IEEE 802.1Qbb allows for their speed.
+/// Returns the keys of `[switch.pfc]` about lossless priorities. `by_speed`: neighbours react in
+/// the time that IEEE 802.1Qbb allows for their speed.
 fn pfc_keys(model: &Model, by_speed: bool) -> Vec<(&'static str, String)> {
     let sets = model.lossless_sets();
     let (usual, on) = &sets[0];

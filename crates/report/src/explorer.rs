@@ -115,8 +115,8 @@ impl Explorer {
 /// Computes positions of values along an axis. The values are numbers, or sizes, times and rates
 /// with their units (`"50 KB"`, `"1 MB"`). The positions have the unit of the first value.
 ///
-/// `None` if a value is neither a number nor a quantity with a unit, or if the values have different
-/// kinds.
+/// `None` if a value is neither a number nor a quantity with a unit, or if the values have
+/// different kinds.
 ///
 /// ```
 /// use bufferlab_report::positions;

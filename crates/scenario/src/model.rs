@@ -68,8 +68,8 @@ pub enum FaultSpec {
 }
 
 impl PfcSpec {
-    /// Returns the priorities that are lossless on any port as a mask: bit p is set if priority p is
-    /// lossless.
+    /// Returns the priorities that are lossless on any port as a mask: bit p is set if priority p
+    /// is lossless.
     #[must_use]
     pub fn mask(&self) -> u32 {
         let others = self.by_port.iter().filter_map(|entry| entry.priorities.as_deref()).map(mask_of);

@@ -118,7 +118,8 @@ impl ReferencePage {
 
 const SIZES: &str = "Built-in flow sizes";
 
-/// Formats a Markdown table that lists every TOML table of scenario files with its keys and its page.
+/// Formats a Markdown table that lists every TOML table of scenario files with its keys and its
+/// page.
 #[must_use]
 pub fn key_index() -> String {
     let mut text = String::from("| table | keys |\n|---|---|\n");

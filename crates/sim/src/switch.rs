@@ -506,8 +506,8 @@ impl SwitchNode {
         slice.core.handle_pause(port - slice.first_port, priority, paused);
     }
 
-    /// Time at which a limited rate lets `port` send again, if a timer for this time is not set yet.
-    /// The driver sets the timer.
+    /// Time at which a limited rate lets `port` send again, if a timer for this time is not set
+    /// yet. The driver sets the timer.
     pub(crate) fn note_rate_timer(&mut self, port: u16, now: Time) -> Option<Time> {
         let slice = self.slices().nth(self.slice_of(port))?;
         let at = slice.core.next_send(port - slice.first_port)?;

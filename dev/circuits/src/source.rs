@@ -58,8 +58,8 @@ pub fn vectors(scheme: Scheme, file: &Path, sheet: &SharedSheet) -> Result<Playe
     Ok(played)
 }
 
-/// Replays random scripts, the first one with the seed `seed`, until the vector sheet has `operations`
-/// operations.
+/// Replays random scripts, the first one with the seed `seed`, until the vector sheet has
+/// `operations` operations.
 ///
 /// # Errors
 /// If a policy does not fit its switch, or the switch gives an impossible answer.

@@ -11,8 +11,8 @@ pub(crate) static PAIRS: LazyLock<Vec<(u16, u16)>> = LazyLock::new(|| {
     (0..count).flat_map(|second| below(second).map(move |first| (first as u16, second as u16))).collect()
 });
 
-/// Returns entry `number` of the sequence of option pairs that a seed selects. The sequence contains
-/// each pair once before it repeats.
+/// Returns entry `number` of the sequence of option pairs that a seed selects. The sequence
+/// contains each pair once before it repeats.
 pub(crate) fn scheduled(seed: u64, number: u64) -> (usize, usize) {
     let count = PAIRS.len() as u64;
     let mut stream = RandomStream::new(seed, "pairs", 0);

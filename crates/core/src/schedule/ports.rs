@@ -79,8 +79,8 @@ impl RateLimits {
 pub(crate) struct Due(Vec<Time>);
 
 impl Scheduler {
-    /// Replaces the schedule of `ports` by `other`, whose schedules of single ports and rate limits are
-    /// ignored.
+    /// Replaces the schedule of `ports` by `other`, whose schedules of single ports and rate limits
+    /// are ignored.
     #[must_use]
     pub fn with_ports(mut self, ports: &[u16], other: Self) -> Self {
         let mut by_port = self.by_port.take().unwrap_or_else(|| {
@@ -100,11 +100,12 @@ impl Scheduler {
         self
     }
 
-    /// Limits each of `queues` at each of `ports` to `limit`. Without queues, the limit is for the whole
-    /// port.
+    /// Limits each of `queues` at each of `ports` to `limit`. Without queues, the limit is for the
+    /// whole port.
     ///
     /// # Panics
-    /// If the rate is zero, or a queue is [`MAX_QUEUES_PER_PORT`](super::MAX_QUEUES_PER_PORT) or above.
+    /// If the rate is zero, or a queue is [`MAX_QUEUES_PER_PORT`](super::MAX_QUEUES_PER_PORT) or
+    /// above.
     #[must_use]
     pub fn with_limit(mut self, ports: &[u16], queues: &[u8], limit: RateLimit) -> Self {
         assert!(

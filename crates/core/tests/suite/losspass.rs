@@ -149,8 +149,8 @@ fn a_hard_reserve_holds_at_all_times() {
     assert!(evictions > 1_000, "{evictions}");
 }
 
-/// Erratum E-LP-1: with B_l = 0, the condition P.len + Q_s >= B is true only in a tie. In a tie, the
-/// port is exactly full and Q_l is a single packet as long as the arriving packet.
+/// Erratum E-LP-1: with B_l = 0, the condition P.len + Q_s >= B is true only in a tie. In a tie,
+/// the port is exactly full and Q_l is a single packet as long as the arriving packet.
 #[test]
 fn line_4_as_printed_never_evicts_but_in_a_tie() {
     let params = [static_port(), vec![set("printed_line_4", ParamValue::Flag(true))]].concat();

@@ -15,7 +15,8 @@ fn judged(text: &str) -> Vec<Expectation> {
     vectors::expectations(text, &vectors, &prediction, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the testers' expectations for the small switch, read from a file that `edit` has changed.
+/// Returns the testers' expectations for the small switch, read from a file that `edit` has
+/// changed.
 fn own(edit: impl Fn(String) -> String) -> Vec<Expectation> {
     let config = switch(|_, text| text);
     let vectors = Vectors::new(&config, chip("trident3").expect("a chip"), 64).expect("it fits");

@@ -6,7 +6,8 @@
 //! lower threshold to the drop probability at the upper threshold, and is 1 above. WRED drops a
 //! packet without ECN where it marks a packet with ECN. STRICT queues come first, the highest
 //! number first. WRR shares packets by weight, and DWRR shares bytes by weight. A peak rate is a
-//! bucket of `pbs` bytes that fills at the rate `pir`. Thresholds count cells, and schedulers bytes.
+//! bucket of `pbs` bytes that fills at the rate `pir`. Thresholds count cells, and schedulers
+//! bytes.
 
 use crate::support::{model, switch};
 use bufferlab_core::{Admission, Ecn, Header, Packet, Policy, Switch, SwitchConfig};
@@ -212,7 +213,8 @@ trait Device {
     fn next(&self, port: usize) -> Option<u64>;
 }
 
-/// The simulated switch with the scenario that `what-if` writes, and the sizes of packets by index of
+/// The simulated switch with the scenario that `what-if` writes, and the sizes of packets by index
+/// of
 /// [`QUEUES`].
 struct Simulated(Switch<Box<dyn Policy>>, [u64; 4]);
 

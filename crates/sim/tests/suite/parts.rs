@@ -103,7 +103,8 @@ fn runs_that_are_cut_and_runs_that_end_early() {
     let lab = Lab::new(LEAF_SPINE, &switch("abm"), &transport("dctcp")).more(samples);
     let cut = same_on_all("a cut run", &lab.clone().times("2 ms", "100 us").workloads(WORKLOADS));
     assert!(!cut.all_finished(), "some flows are alive at the end");
-    // The last flow ends long before the end of the arrival phase, and the policy's timers continue.
+    // The last flow ends long before the end of the arrival phase, and the policy's timers
+    // continue.
     let early = |flows| lab.clone().times("4 ms", "1 s").flows(flows);
     let flows = vec![flow(0, 9, 50_000, Time::from_us(3)), flow(5, 9, 50_000, Time::from_us(3))];
     let rows = same_on_all("an early end", &early(flows));

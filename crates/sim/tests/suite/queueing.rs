@@ -153,7 +153,8 @@ fn completed(switch: &str, sizes: [u64; 2]) -> [f64; 2] {
 
 #[test]
 fn limited_rates_and_schedulers_of_single_ports_are_exact() {
-    // A frame has 1454 B for 1400 B of payload. A packet needs less than 8 us through an idle network.
+    // A frame has 1454 B for 1400 B of payload. A packet needs less than 8 us through an idle
+    // network.
     let near = |found: f64, expected: f64| (found - expected).abs() < 2e-3 * expected + 8e-3;
     let at_gbps = |payload: f64, rate: f64| payload * 1_454.0 / 1_400.0 * 8e-6 / rate;
     let (mega, three_to_one) = ([1_000_000; 2], [3_000_000, 1_000_000]);

@@ -266,7 +266,8 @@ pub(crate) fn chi_square(counts: &[u64]) -> f64 {
     counts.iter().map(|&count| (count as f64 - mean).powi(2) / mean).sum()
 }
 
-/// Checks that a measured value has at most a relative distance of `tolerance` from the expected value.
+/// Checks that a measured value has at most a relative distance of `tolerance` from the expected
+/// value.
 #[track_caller]
 pub(crate) fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
     assert!(

@@ -1,8 +1,8 @@
 //! Tests of congestion controls against independent simulations of the published algorithms.
 //!
-//! The closed forms of CUBIC, PowerTCP and DCQCN leave out fast convergence, cycles around the fixed
-//! point, and the delay of notifications, so they differ from a packet simulation by 13 to 98 %.
-//! Each test implements the algorithm a second time, from the paper or RFC alone, and compares
+//! The closed forms of CUBIC, PowerTCP and DCQCN leave out fast convergence, cycles around the
+//! fixed point, and the delay of notifications, so they differ from a packet simulation by 13 to 98
+//! %. Each test implements the algorithm a second time, from the paper or RFC alone, and compares
 //! long-run means with a tolerance of 10 %.
 
 use crate::support::{Lab, Rows, flow, near, run_fast, star};

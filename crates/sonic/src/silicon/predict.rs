@@ -38,8 +38,8 @@ pub struct GroupPoint {
     /// Headroom that one group can use: the smaller of its profile's headroom and the headroom pool
     /// of a slice.
     pub headroom: u64,
-    /// Headroom of the group's profile before the first loss (cells, or bytes), without the limit of
-    /// the headroom pool.
+    /// Headroom of the group's profile before the first loss (cells, or bytes), without the limit
+    /// of the headroom pool.
     pub headroom_asked: u64,
     /// Sentence that answers whether the headroom is enough; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,

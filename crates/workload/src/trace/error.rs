@@ -134,8 +134,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Converts an error of reading the trace into the trace's error type. The cause may be a line that
-    /// is longer than the limit for lines.
+    /// Converts an error of reading the trace into the trace's error type. The cause may be a line
+    /// that is longer than the limit for lines.
     pub(super) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
         match LineTooLong::find_in(&cause) {

@@ -122,8 +122,8 @@ pub struct Occamy {
     refilled_at: Time,
     /// Queue at which the next search for a victim begins.
     next: u16,
-    /// Whether a queue may be above its threshold. Only storing a packet can bring a queue above its
-    /// threshold.
+    /// Whether a queue may be above its threshold. Only storing a packet can bring a queue above
+    /// its threshold.
     suspicious: bool,
     /// Time at which the token bucket is back at zero, while an expulsion may be pending.
     retry: Option<Time>,
