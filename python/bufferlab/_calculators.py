@@ -40,7 +40,7 @@ def burst_tolerance(
     tau: float = 0.95,
 ) -> Derivation:
     """Derive the largest burst that each policy absorbs without loss, and the buffer's state when
-    it arrives.
+    the burst arrives.
 
     Source: ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for
     a switch with identical ports.
@@ -192,8 +192,8 @@ def alpha(
 ) -> Derivation:
     """Find the alphas that absorb a given burst (Plasticine).
 
-    Source: Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the
-    safe side.
+    Source: Plasticine Eqs. 5-7, 40 and 48-52: the tight and the printed bound on alpha, and the
+    power of two on the safe side.
 
     Parameters
     ----------
