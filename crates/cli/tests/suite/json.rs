@@ -16,6 +16,8 @@ delay = "1 us"
 [switch]
 buffer = "1 MB"
 policy = "dt"
+[[transport]]
+congestion_control = "dctcp"
 [[workload]]
 kind = "collective"
 operation = "all_reduce"

@@ -136,7 +136,7 @@ fn longest_lossless_us(policy: &str, rate: &str, step_us: u64, most: u64) -> u64
 const DT: &str = "{ name = \"dt\", alpha = 1.0 }";
 
 /// TDT section VI-A with R = 8 Gb/s, N = 2, M = 1, alpha = 1, B = 1 MB on 1 Gb/s absorbs 222.2 us
-/// of a fluid. A burst of packets is some packets shorter.
+/// of a fluid. The longest burst of packets without loss is some packets shorter than this.
 #[test]
 fn dynamic_thresholds_absorb_a_burst_as_long_as_their_closed_form_says() {
     let longest = longest_lossless_us(DT, "8 Gb/s", 2, 600);
