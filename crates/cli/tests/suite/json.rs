@@ -17,7 +17,7 @@ delay = "1 us"
 buffer = "1 MB"
 policy = "dt"
 [[transport]]
-congestion_control = "dctcp"
+congestion_control = "newreno"
 [[workload]]
 kind = "collective"
 operation = "all_reduce"
