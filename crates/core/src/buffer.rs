@@ -56,13 +56,13 @@ pub struct Stored {
     pub packet: u32,
     /// Header of the packet. The header's size is the number of bytes that the packet occupies.
     pub header: Header,
-    /// Size of the packet on arrival (bytes), which schedulers count. `header.size` is the charged
-    /// size with overhead and whole cells, or 0 if the chip does not charge the packet.
-    pub frame: u32,
     /// Ingress queue that is charged for the packet.
     pub ingress: IngressId,
     /// Account of the ledger that is charged for the packet.
     pub account: Account,
+    /// Part of the charged size that was not in the packet on arrival: overhead, and the rest of the
+    /// last cell. A unit is the step of [`Buffer::frame_bytes`].
+    pub(crate) unused: u8,
 }
 
 const _: () = assert!(size_of::<Stored>() == 32, "two waiting packets share a cache line");
@@ -105,9 +105,32 @@ pub struct Buffer {
     /// Peak bytes charged to [`Account::Headroom`], by ingress queue. The peaks are a separate
     /// vector, because only packets in headroom change them.
     headroom_peaks: Vec<u64>,
+    /// Bytes for a unit of [`Stored::unused`].
+    unused_step: u32,
 }
 
 impl Buffer {
+    /// Sets the largest number of bytes that the switch charges beyond a packet's size. Up to 255
+    /// bytes, [`Self::frame_bytes`] is exact.
+    pub(crate) fn set_most_unused(&mut self, bytes: u32) {
+        self.unused_step = bytes.div_ceil(u8::MAX.into()).max(1);
+    }
+
+    /// Converts the bytes that are charged beyond a packet's size to the unit of [`Stored::unused`].
+    #[inline]
+    pub(crate) fn unused_units(&self, charged: u32, size: u32) -> u8 {
+        if charged <= size { 0 } else { ((charged - size) / self.unused_step).min(u8::MAX.into()) as u8 }
+    }
+
+    /// Size of a stored packet on arrival (bytes), which schedulers count. The size is 0 if the chip
+    /// does not charge the packet. On chips that charge more than 255 bytes beyond the size of a
+    /// packet, the size is rounded up by less than one byte in 255 charged bytes.
+    #[inline]
+    #[must_use]
+    pub fn frame_bytes(&self, stored: &Stored) -> u32 {
+        stored.header.size.saturating_sub(u32::from(stored.unused) * self.unused_step)
+    }
+
     /// An empty buffer memory of `capacity` bytes for `ports` × `queues_per_port` queues.
     ///
     /// # Panics
@@ -146,6 +169,7 @@ impl Buffer {
             ports: vec![PortAccount::default(); ports],
             ingress: vec![IngressAccount::default(); ingress_queues],
             headroom_peaks: vec![0; ingress_queues],
+            unused_step: 1,
         }
     }
 
@@ -543,7 +567,7 @@ mod tests {
     fn stored(size: u32, account: Account) -> Stored {
         let ingress = IngressId(3);
         let header = Header::new(size);
-        Stored { enqueued_at: Time::ZERO, packet: 0, header, frame: size, ingress, account }
+        Stored { enqueued_at: Time::ZERO, packet: 0, header, unused: 0, ingress, account }
     }
 
     /// A buffer memory for two ports with two queues each, with one packet in each account.

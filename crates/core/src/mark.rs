@@ -404,8 +404,7 @@ mod tests {
         let mut buffer = Buffer::new(capacity, 1, lengths.len());
         for (queue, &size) in (0..).zip(lengths) {
             let (header, ingress, account) = (Header::new(size), IngressId(0), Account::Shared);
-            let frame = header.size;
-            let stored = Stored { enqueued_at: Time::ZERO, packet: 0, header, frame, ingress, account };
+            let stored = Stored { enqueued_at: Time::ZERO, packet: 0, header, unused: 0, ingress, account };
             buffer.store(QueueId(queue), 0, stored);
         }
         buffer

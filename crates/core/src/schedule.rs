@@ -434,7 +434,7 @@ impl Scheduler {
                 turn.left = 1;
             }
             let id = QueueId(first_queue + u16::from(queue));
-            let head = buffer.peek(id, End::Head).map_or(0, |stored| stored.frame);
+            let head = buffer.peek(id, End::Head).map_or(0, |stored| buffer.frame_bytes(stored));
             if head <= *own {
                 *own -= head;
                 if buffer.queue_packets(id) == 1 {

@@ -364,6 +364,7 @@ impl<P: Policy> Switch<P> {
             first_failure: None,
             has_policy_classifier: config.classifier.is_none(),
         };
+        switch.buffer.set_most_unused(hardware.packet_overhead + hardware.cell_bytes.saturating_sub(1));
         switch.size_pause_peaks();
         switch.ideal = switch.is_ideal();
         switch.can_bypass = switch.may_bypass();
@@ -633,9 +634,9 @@ impl<P: Policy> Switch<P> {
             enqueued_at: now,
             packet: packet.id,
             header: Header { ecn: if marked { Ecn::Marked } else { header.ecn }, ..header },
-            frame: packet.header.size,
             ingress: arrival.ingress,
             account,
+            unused: self.buffer.unused_units(header.size, packet.header.size),
         };
         self.buffer.store(queue, port, stored);
         self.ports[usize::from(port)].occupied |= 1 << priority;
@@ -760,7 +761,7 @@ impl<P: Policy> Switch<P> {
             self.ports[usize::from(port)].occupied &= !(1 << priority);
         }
         if !self.ideal {
-            self.scheduler.charge(&mut self.turns, (port, priority), now, stored.frame);
+            self.scheduler.charge(&mut self.turns, (port, priority), now, self.buffer.frame_bytes(&stored));
         }
         let header = stored.header;
         let marked = self.marks_departures && header.ecn == Ecn::Capable && {

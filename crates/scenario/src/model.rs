@@ -47,7 +47,7 @@ impl SwitchSpec {
             }
             if let Some(rate) = entry.rate {
                 scheduler =
-                    scheduler.with_limit(&ports, &entry.queues, RateLimit { rate, burst: entry.burst });
+                    scheduler.with_limit(&ports, &entry.queues, RateLimit { rate, burst: entry.burst.unwrap_or(0) });
             }
         }
         Ok(scheduler)

@@ -107,8 +107,8 @@ table! {
             "Largest mean rate, counted in bytes of packets.";
         "queues" => queues: Vec<u8> = hand(PRIORITIES), optional("[3]"),
             "Queues that `rate` limits, each by itself; without it, the port as a whole.";
-        "burst" => burst: u64 = size(SIZE_OR_ZERO), default("\"0 B\""),
-            "Bytes that may exceed `rate` after an idle time, beyond one packet.";
+        "burst" => burst: Option<u64> = size(SIZE_OR_ZERO), optional("\"20 KB\""),
+            "Bytes that may exceed `rate` after an idle time, beyond one packet; without it, none.";
     }
 }
 

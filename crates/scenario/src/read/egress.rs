@@ -32,7 +32,9 @@ fn read_entry(entry: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<(Eg
     keys.scheduler =
         if entry.has("scheduler") { Some(Some(scheduler::read(entry, queues)?)) } else { Some(None) };
     if let Some(beyond) = keys.queues.iter().flatten().find(|&&queue| queue >= queues) {
-        entry.error("queues", Complaint::new(format!("there is no queue {beyond}"), queue_numbers(queues)));
+        let complaint = Complaint::new(format!("there is no queue {beyond}"), queue_numbers(queues));
+        let help = format!("queues_per_port is {queues}; queues are numbered from 0");
+        entry.error("queues", complaint.help(help));
     }
     let (has_rate, has_scheduler) = (entry.has("rate"), entry.has("scheduler"));
     if !has_rate && !has_scheduler {
