@@ -119,8 +119,8 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
     Parameters
     ----------
     scenario
-        A :class:`Scenario`, the path of a file, or a dictionary. The scenario's policy decides until
-        the first action. The switch must be lossy.
+        A :class:`Scenario`, the path of a file, or a dictionary. The scenario's policy decides
+        until the first action. The switch must be lossy.
     interval
         Simulated time between two actions of the agent.
     switch

@@ -60,8 +60,8 @@ pub struct Stored {
     pub ingress: IngressId,
     /// Account of the ledger that is charged for the packet.
     pub account: Account,
-    /// Part of the charged size that was not in the packet on arrival: overhead, and the rest of the
-    /// last cell. A unit is the step of [`Buffer::frame_bytes`].
+    /// Part of the charged size that was not in the packet on arrival: overhead, and the rest of
+    /// the last cell. A unit is the step of [`Buffer::frame_bytes`].
     pub(crate) unused: u8,
 }
 
@@ -116,15 +116,16 @@ impl Buffer {
         self.unused_step = bytes.div_ceil(u8::MAX.into()).max(1);
     }
 
-    /// Converts the bytes that are charged beyond a packet's size to the unit of [`Stored::unused`].
+    /// Converts the bytes that are charged beyond a packet's size to the unit of
+    /// [`Stored::unused`].
     #[inline]
     pub(crate) fn unused_units(&self, charged: u32, size: u32) -> u8 {
         if charged <= size { 0 } else { ((charged - size) / self.unused_step).min(u8::MAX.into()) as u8 }
     }
 
-    /// Size of a stored packet on arrival (bytes), which schedulers count. The size is 0 if the chip
-    /// does not charge the packet. On chips that charge more than 255 bytes beyond the size of a
-    /// packet, the size is rounded up by less than one byte in 255 charged bytes.
+    /// Size of a stored packet on arrival (bytes), which schedulers count. The size is 0 if the
+    /// chip does not charge the packet. On chips that charge more than 255 bytes beyond the size of
+    /// a packet, the size is rounded up by less than one byte in 255 charged bytes.
     #[inline]
     #[must_use]
     pub fn frame_bytes(&self, stored: &Stored) -> u32 {

@@ -869,7 +869,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Makes room for the record of peaks if the policy can pause senders. After the first pause
-    /// nobody reads the record, so the switch then stops recording peaks.
+    /// the record has no reader, so the switch stops recording peaks.
     fn size_pause_peaks(&mut self) {
         let pauses = self.hooks.contains(Hooks::PAUSE);
         self.records_peaks = pauses && !self.has_paused;

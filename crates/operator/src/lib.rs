@@ -14,6 +14,7 @@
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 
 pub mod bench;
+mod gather;
 mod headroom;
 mod limits;
 mod meter;

@@ -5,6 +5,7 @@
 //! `ecn` selects the colours that are marked instead of dropped. If min = max, the probability is a
 //! step. Simulated packets are green and ECN-capable.
 
+use crate::gather::gathered;
 use crate::model::{Model, PRIORITIES};
 use crate::schedule::Schedule;
 use bufferlab_sonic::PortName;
@@ -168,42 +169,6 @@ impl Marking {
         let lines: String = profiles.into_iter().map(|one| format!("  {one},\n")).collect();
         format!("[switch.ecn]\nkind = \"wred\"\nat = \"dequeue\"\nprofiles = [\n{lines}]\n\n")
     }
-}
-
-/// Joins entries with equal content into one entry with priorities and a list of ports. An entry
-/// without a list of ports is for all ports.
-pub(crate) fn gathered(
-    all_ports: usize,
-    entries: &[(usize, u8, String)],
-    direction: &str,
-    key: &str,
-) -> Vec<String> {
-    let mut contents: Vec<&String> = Vec::new();
-    for (_, _, content) in entries {
-        if !contents.contains(&content) {
-            contents.push(content);
-        }
-    }
-    contents
-        .into_iter()
-        .flat_map(|content| {
-            // Ports whose priorities are equal share an entry of the list.
-            let mut by_port: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
-            for (port, priority, _) in entries.iter().filter(|entry| &entry.2 == content) {
-                by_port.entry(*port).or_default().insert(*priority);
-            }
-            let mut by_set: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();
-            for (port, set) in by_port {
-                by_set.entry(set).or_default().push(port);
-            }
-            by_set.into_iter().map(move |(set, ports)| {
-                let set: Vec<_> = set.into_iter().collect();
-                let ports =
-                    if ports.len() == all_ports { String::new() } else { format!("ports = {ports:?}, ") };
-                format!("{{ {direction}{ports}{key} = {set:?}, {content} }}")
-            })
-        })
-        .collect()
 }
 
 /// Parts of a configuration that the simulated switch does not have, in sentences.

@@ -1,8 +1,9 @@
 //! Writes the scenario file of a configuration: ports and cables, buffer, and traffic.
 
 use crate::OperatorError;
+use crate::gather::gathered;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
-use crate::qos::{Marking, gathered, not_simulated};
+use crate::qos::{Marking, not_simulated};
 use crate::schedule::Schedule;
 use crate::traffic::{Planned, Traffic};
 use bufferlab_core::Accounting;

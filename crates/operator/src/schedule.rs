@@ -1,15 +1,15 @@
 //! Schedulers of a configuration, as the simulated switch has them: the order of queues by port,
 //! and peak rates of queues and ports. Notes name what is not simulated, with its effect.
 
+use crate::gather::gathered;
 use crate::model::{Model, PRIORITIES, PortModel};
-use crate::qos::gathered;
 use crate::traffic::{RDMA_FRAME, TCP_FRAME};
 use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Burst above a peak rate if the configuration has none (bytes): some frames, so that a queue
-/// which waits for its turn in a round still reaches the rate.
+/// that waits for its turn in a round reaches the rate.
 const BURST: u64 = 16_384;
 
 /// Scheduler of the simulated switch.

@@ -10,7 +10,7 @@ pub(crate) const RDMA_FRAME: u64 = 4_096 + RDMA_HEADERS;
 const RDMA_HEADERS: u64 = 62;
 /// Size of a TCP frame (bytes).
 pub(crate) const TCP_FRAME: u64 = 1_500;
-/// Target number of packet-hops of a run. So many packet-hops take one or two seconds on one core.
+/// Target number of packet-hops of a run, which takes one or two seconds on one core.
 const HOPS: f64 = 2.5e6;
 /// Duration of the shortest run (s), which is a few times the longest completion times of short
 /// flows.

@@ -276,7 +276,7 @@ impl Stepper {
     }
 }
 
-/// Whether the work may go on because no signal has arrived. Otherwise `interruption` has the
+/// Whether the work may continue because no signal has arrived. Otherwise `interruption` has the
 /// exception of the signal.
 fn goes_on(interruption: &mut Option<PyErr>) -> bool {
     *interruption = Python::attach(|py| py.check_signals()).err();

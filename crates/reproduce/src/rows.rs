@@ -153,7 +153,7 @@ type Asked = (String, String, Vec<String>);
 
 /// Returns the queries of a statement's expressions. The expressions of conditions need every
 /// variant at every queried combination of axis values. The effects under alternative
-/// interpretations need only the queries of their own expressions.
+/// interpretations need only the queries in the expressions of the effects.
 fn asked(plan: &Plan, claim: &ClaimCheck) -> BTreeSet<Asked> {
     let mut all = BTreeSet::new();
     for condition in &claim.conditions {

@@ -93,7 +93,7 @@ impl Claim {
             match fs::read(path) {
                 Ok(content) if content != token.as_bytes() => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // On some systems nobody can read a locked file. A read error then means that the
+                // On some systems a locked file cannot be read. A read error then means that the
                 // lock file exists.
                 _ => return Ok(Self { file, path: path.to_path_buf(), made: Vec::new() }),
             }

@@ -119,7 +119,8 @@ pub type ControlConstructor =
 bufferlab_params::entry! {
     /// Registry entry of a congestion control.
     pub struct CongestionControlInfo("congestion control") {
-        /// Whether switches should mark packets of this congestion control instead of dropping them.
+        /// Whether switches should mark packets of this congestion control instead of dropping
+        /// them.
         pub uses_ecn: bool,
         /// Whether every switch on the path must report its queue to the control ([`HopReport`]).
         pub wants_telemetry: bool,

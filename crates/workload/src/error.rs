@@ -127,7 +127,7 @@ pub enum SourceError {
     /// A custom workload failed to describe its traffic.
     #[error(transparent)]
     Custom(#[from] CustomError),
-    /// The run has so many queries that their numbers do not fit into 32 bits.
+    /// The run has more queries than 32-bit numbers can count.
     #[error(
         "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"
     )]

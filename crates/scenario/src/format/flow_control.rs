@@ -46,7 +46,7 @@ table! {
 }
 
 table! {
-    /// Ports of a switch with a flow control of their own.
+    /// Ports of a switch whose flow control differs from the switch's.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PfcPortsSpec read as PfcPortsKeys;
     static PFC_PORTS = "[[switch.pfc.by_port]]", "Ports that differ. The last table for a port counts.";
