@@ -5,7 +5,7 @@ use crate::support::{corpus, files, switch};
 use bufferlab_sonic::explain::{Explanation, explain, text};
 use bufferlab_sonic::lint::{Options, Severity, check};
 use bufferlab_sonic::silicon::{CHIPS, Memory, Prediction, Rule, chip, predict};
-use bufferlab_sonic::{Config, Reader};
+use bufferlab_sonic::{Config, PortName, Reader};
 
 /// Returns the small switch with headroom inside `size` and without a headroom pool.
 fn private_headroom() -> Config {
@@ -89,8 +89,8 @@ fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is
     }
     let config = private_headroom();
     let spectrum3 = chip("spectrum3").expect("a chip");
-    let profile =
-        config.profiles.values().find(|profile| profile.xoff.is_some()).expect("a lossless profile");
+    let group = config.group(&PortName::new("Ethernet0"), 3);
+    let profile = group.profile().expect("a lossless profile");
     let cells = |speed| spectrum3.group_headroom(&config, profile, speed);
     assert_eq!(cells(Some(100_000)) - cells(Some(400_000)), 59);
     assert_eq!(cells(None), cells(Some(100_000)));
