@@ -87,7 +87,8 @@ pub static REPLAYS: &[ReplayInfo] = &[
 /// Replays the answer of a calculator for the parameters `given`. The other parameters have their
 /// default values.
 ///
-/// A calculator that a program registers has no replay. The list of omitted answers names the calculator.
+/// A calculator that a program registers has no replay. The list of omitted answers names such a
+/// calculator.
 ///
 /// # Errors
 /// The errors of [`CalculatorInfo::calculate`].

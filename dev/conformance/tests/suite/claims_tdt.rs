@@ -462,7 +462,8 @@ claims! {
     }
 }
 
-/// With DEC as printed, TDT is no better than EDT. The policy `tdt` without parameters uses DEC of erratum E-TDT-1.
+/// With DEC as printed, TDT is no better than EDT. The policy `tdt` without parameters uses DEC of
+/// erratum E-TDT-1.
 #[test]
 fn with_dec_as_printed_tdt_is_no_better_than_edt() {
     let literal = [("literal_dec", ParamValue::Flag(true))];
