@@ -8,8 +8,8 @@ use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Burst above a peak rate if the configuration has no burst (bytes). With a burst of some frames, a
-/// queue reaches the rate although it waits for other queues.
+/// Burst above a peak rate if the configuration has no burst (bytes). With a burst of some frames,
+/// a queue reaches the rate although it waits for other queues.
 const BURST: u64 = 16_384;
 
 /// Scheduler of the simulated switch.
