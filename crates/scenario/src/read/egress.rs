@@ -27,8 +27,9 @@ fn read_entry(entry: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<(Eg
     let mark = entry.context.mark();
     keys.ports = Some(listed(entry, "ports", "leave it out for all ports"));
     keys.queues = Some(listed(entry, "queues", "leave it out to limit the port as a whole"));
-    let queues = queues_per_port?;
+    // The key counts as read, even if the number of queues is not known.
     entry.spec_of("scheduler");
+    let queues = queues_per_port?;
     keys.scheduler =
         if entry.has("scheduler") { Some(Some(scheduler::read(entry, queues)?)) } else { Some(None) };
     if let Some(beyond) = keys.queues.iter().flatten().find(|&&queue| queue >= queues) {

@@ -291,6 +291,13 @@ fn ports_may_have_other_lossless_priorities_and_another_reaction() {
 }
 
 #[test]
+fn tables_of_ports_are_read_without_a_valid_number_of_queues() {
+    let unknown = [("switch.queues_per_port", "0"), ("switch.egress", "[{ scheduler = \"fifo\" }]")];
+    let found = refused("first.toml", &unknown);
+    assert!(found.contains("queues_per_port"), "{found}");
+}
+
+#[test]
 fn tables_of_ports_that_send_differently_are_checked() {
     for (value, why) in [
         ("[{ ports = [99], rate = \"1 Gb/s\" }]", "has no port 99"),
