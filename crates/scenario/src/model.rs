@@ -46,8 +46,11 @@ impl SwitchSpec {
                 scheduler = scheduler.with_ports(&ports, Scheduler::new(groups, queues)?);
             }
             if let Some(rate) = entry.rate {
-                scheduler =
-                    scheduler.with_limit(&ports, &entry.queues, RateLimit { rate, burst: entry.burst.unwrap_or(0) });
+                scheduler = scheduler.with_limit(
+                    &ports,
+                    &entry.queues,
+                    RateLimit { rate, burst: entry.burst.unwrap_or(0) },
+                );
             }
         }
         Ok(scheduler)
