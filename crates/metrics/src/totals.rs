@@ -25,6 +25,8 @@ pub struct RunTotals {
     pub peak_packets: u64,
     /// Largest number of unfinished flows at one time.
     pub peak_flows: u64,
+    /// Number of ACKs that switches dropped.
+    pub lost_acks: u64,
     /// Lossless ingress queue that was nearest to a pause. `None` if a switch paused a sender, if
     /// no lossless packet waited, or if the policy has no pause threshold.
     pub nearest_pause: Option<NearestPause>,

@@ -29,6 +29,15 @@ pub enum Caveat {
         /// Policies of the runs with lost lossless packets.
         policies: Vec<String>,
     },
+    /// Switches lost ACKs, which is more than a rare event among the lost packets.
+    LostAcks {
+        /// Number of lost ACKs in all runs that are concerned.
+        acks: u64,
+        /// Number of lost packets in the same runs, ACKs included.
+        packets: u64,
+        /// Policies of the runs with many lost ACKs.
+        policies: Vec<String>,
+    },
     /// The end of the run cut off some flows. Unfinished flows are slow, and percentiles exclude
     /// unfinished flows.
     UnfinishedFlows {
@@ -117,6 +126,7 @@ impl Caveat {
     pub fn id(&self) -> &str {
         match self {
             Self::LostLossless { .. } => "lost-lossless",
+            Self::LostAcks { .. } => "lost-acks",
             Self::UnfinishedFlows { .. } => "unfinished-flows",
             Self::UnfinishedSchedule { .. } => "unfinished-schedule",
             Self::Deadlock { .. } => "deadlock",
@@ -141,6 +151,12 @@ impl Caveat {
                 if *packets == 1 { "packet was" } else { "packets were" },
                 format::count(*runs),
                 if *runs == 1 { "run" } else { "runs" },
+                policies.join(", ")
+            ),
+            Self::LostAcks { acks, packets, policies } => format!(
+                "{} of {} lost packets were ACKs ({}): a full buffer also drops ACKs towards idle ports, and senders without ACKs wait for timeouts.",
+                format::count(*acks),
+                format::count(*packets),
                 policies.join(", ")
             ),
             Self::UnfinishedFlows { unfinished, flows, policies, .. } => format!(
@@ -198,6 +214,9 @@ impl Caveat {
         match self {
             Self::LostLossless { .. } => {
                 "Look at the reasons of the losses. Where headroom was full, write `headroom = \"auto\"` in `switch.policy`, or raise it: `bufferlab check` says what a port needs.".into()
+            }
+            Self::LostAcks { .. } => {
+                "Compare with a policy that keeps room for idle ports, such as `dt`, or with a larger `switch.buffer`.".into()
             }
             Self::UnfinishedFlows { drain_ns, .. } => format!(
                 "Raise `drain` (now {}) until none is left, or lower the load if the network cannot carry it.",
@@ -277,6 +296,7 @@ pub struct CaveatRecord {
 pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(lost_lossless(runs));
+    caveats.extend(lost_acks(runs));
     caveats.extend(mixed(runs));
     caveats.extend(deadlock(runs));
     caveats.extend(unfinished(runs));
@@ -387,6 +407,25 @@ fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
     policies.dedup();
     let (packets, runs) = (concerned.iter().map(|(_, run)| lost(run)).sum(), concerned.len() as u64);
     (packets > 0).then_some(Caveat::LostLossless { packets, runs, policies })
+}
+
+/// Smallest share of ACKs among the lost packets of a run that is a caveat. Below this share, lost
+/// data explains the timeouts.
+const LOST_ACKS_SHARE: f64 = 0.1;
+
+/// Returns the caveat of lost ACKs.
+fn lost_acks(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
+    let is_concerned = |run: &crate::RunSummary| {
+        let switching = &run.switching;
+        switching.lost_acks > 0
+            && switching.lost_acks as f64 >= LOST_ACKS_SHARE * switching.lost_packets as f64
+    };
+    let concerned: Vec<_> = runs.iter().filter(|(_, run)| is_concerned(run)).collect();
+    let mut policies: Vec<String> = concerned.iter().map(|(label, _)| (*label).to_owned()).collect();
+    policies.dedup();
+    let sum = |of: fn(&crate::Switching) -> u64| concerned.iter().map(|(_, run)| of(&run.switching)).sum();
+    let (acks, packets) = (sum(|switching| switching.lost_acks), sum(|switching| switching.lost_packets));
+    (!concerned.is_empty()).then_some(Caveat::LostAcks { acks, packets, policies })
 }
 
 fn deadlock(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {

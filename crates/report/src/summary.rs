@@ -164,6 +164,8 @@ pub struct Switching {
     pub lost_packets: u64,
     /// Size of the lost packets, as charged to the buffer (bytes).
     pub lost_bytes: u64,
+    /// Number of ACKs among the lost packets.
+    pub lost_acks: u64,
     /// Number of packets that switches marked.
     pub marked_packets: u64,
     /// Lost packets by reason, the most frequent first.
@@ -448,7 +450,7 @@ fn query_groups(result: &RunResult, from_ns: u64) -> Result<Queries, ReportError
 
 fn switching(result: &RunResult) -> Result<Switching, ReportError> {
     let names = &result.manifest().names;
-    let mut sum = Switching::default();
+    let mut sum = Switching { lost_acks: result.manifest().totals.lost_acks, ..Switching::default() };
     result.visit(|row: QueueRow| {
         sum.arrived_packets += row.arrived_packets;
         sum.marked_packets += row.marked_packets;

@@ -269,6 +269,32 @@ fn first_caveat_after(lost_lossless: u64) -> Caveat {
     Report::load(&dir, &[]).unwrap().caveats.swap_remove(0)
 }
 
+/// Caveats of a run of 1,000 lost packets, of which `lost_acks` were ACKs.
+fn caveats_with_lost_acks(lost_acks: u64) -> Vec<Caveat> {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    let head = head(POLICIES[0], 1);
+    let totals = RunTotals { lost_acks, ..totals_of(&head) };
+    let mut writer = RunWriter::create(&dir, head).unwrap();
+    writer.flow(&background_flow(1, Some(2.0))).unwrap();
+    let reason = "over-port-limit";
+    let row = DropRow { switch: 0, port: 0, priority: 0, class: 1, reason, packets: 1_000, bytes: 66_000 };
+    writer.drops(&row).unwrap();
+    writer.finish(&totals, Vec::new(), None).unwrap();
+    Report::load(&dir, &[]).unwrap().caveats
+}
+
+#[test]
+fn many_acks_among_the_lost_packets_are_a_caveat() {
+    let caveats = caveats_with_lost_acks(100);
+    let found = caveats.iter().find(|caveat| caveat.id() == "lost-acks").expect("every tenth is an ACK");
+    let message = found.message();
+    assert!(message.starts_with("100 of 1,000 lost packets were ACKs (dt"), "{message}");
+    for rare in [0, 99] {
+        assert!(caveats_with_lost_acks(rare).iter().all(|caveat| caveat.id() != "lost-acks"), "{rare}");
+    }
+}
+
 #[test]
 fn a_run_that_lost_lossless_packets_says_so_first() {
     let caveat = first_caveat_after(3);

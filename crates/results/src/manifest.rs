@@ -242,6 +242,9 @@ pub struct Totals {
     pub peak_flows: u64,
     /// Buffer size of every switch, in the order of the switch names.
     pub buffer_bytes: Vec<u64>,
+    /// Number of ACKs that switches dropped; omitted if no ACK was dropped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_acks: u64,
     /// Lossless ingress queue that was nearest to a pause; omitted if a sender was paused, and
     /// without lossless packets that waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,6 +266,12 @@ pub struct QueueNearPause {
     pub threshold_bytes: u64,
 }
 
+/// Whether a count is zero and can be omitted from the manifest.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl From<&RunTotals> for Totals {
     fn from(totals: &RunTotals) -> Self {
         Self {
@@ -274,6 +283,7 @@ impl From<&RunTotals> for Totals {
             peak_packets: totals.peak_packets,
             peak_flows: totals.peak_flows,
             buffer_bytes: totals.buffer_bytes.clone(),
+            lost_acks: totals.lost_acks,
             nearest_pause: totals.nearest_pause.map(|one| QueueNearPause {
                 switch: totals.switches.get(one.switch as usize).cloned().unwrap_or_default(),
                 port: one.port,

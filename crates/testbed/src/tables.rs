@@ -70,6 +70,7 @@ pub(crate) fn write(
         flows_finished: outcome.flows.iter().filter(|flow| flow.completed.is_some()).count() as u64,
         peak_packets: 0,
         peak_flows: 0,
+        lost_acks: 0,
         nearest_pause: None,
     })
 }

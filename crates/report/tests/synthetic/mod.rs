@@ -116,6 +116,7 @@ pub(crate) fn write_run(dir: &Path, policy: Behaviour, seed: u64, flows: u64) {
         flows_finished: finished,
         peak_packets: 4_000,
         peak_flows: 300,
+        lost_acks: 3,
         nearest_pause: None,
     };
     writer.finish(&totals, Vec::new(), None).unwrap();

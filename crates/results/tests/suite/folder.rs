@@ -52,6 +52,7 @@ fn totals() -> RunTotals {
         flows_finished: 19_999,
         peak_packets: 77,
         peak_flows: 12,
+        lost_acks: 3,
         nearest_pause: None,
     }
 }

@@ -93,6 +93,7 @@ impl Simulation {
             flows_finished: self.records.flows_finished(),
             peak_packets: self.world.peak_packets() as u64,
             peak_flows: self.hosts.flows().peak() as u64,
+            lost_acks: self.switches.iter().map(|node| node.record.lost_acks).sum(),
             nearest_pause: nearest_pause(self.switches.iter()),
             classes: self.records.classes,
         })

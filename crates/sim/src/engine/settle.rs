@@ -8,6 +8,7 @@ use crate::ids::{PacketId, SwitchId};
 use crate::observe::explain::{EventContext, ExplainedEvent};
 use crate::observe::{Records, View};
 use crate::switch::{Evicted, Logged, QueuedPacket, Refused};
+use crate::world::packet::Kind;
 use crate::world::timers::Timer;
 use bufferlab_core::{DropReason, IngressId};
 use bufferlab_schedule::Condition;
@@ -129,7 +130,10 @@ impl Simulation {
 
     fn count_drop(&mut self, switch: SwitchId, seen: QueuedPacket, reason: DropReason) {
         let class = self.class_of(seen.packet);
-        self.switches[switch].record.count_drop(seen.queue, class, reason, seen.size);
+        let is_ack = self.world.packets()[seen.packet].flags.kind() == Kind::Ack;
+        let record = &mut self.switches[switch].record;
+        record.count_drop(seen.queue, class, reason, seen.size);
+        record.lost_acks += u64::from(is_ack);
     }
 
     /// Flow class of a live packet.

@@ -22,6 +22,8 @@ pub(crate) struct SwitchRecord {
     pub(crate) last_sojourn: Time,
     /// Drops by queue, class and reason: numbers of packets and bytes.
     pub(crate) drops: BTreeMap<(QueueId, u16, u8), (u64, u64)>,
+    /// Number of ACKs among the dropped packets.
+    pub(crate) lost_acks: u64,
     pub(crate) effects: Effects,
     /// Whether every event of every packet is logged among the effects.
     pub(super) logs_packets: bool,
@@ -61,6 +63,7 @@ impl SwitchRecord {
             queues: vec![QueueRecord::default(); queues],
             last_sojourn: Time::ZERO,
             drops: BTreeMap::new(),
+            lost_acks: 0,
             effects: Effects::default(),
             logs_packets: false,
         }

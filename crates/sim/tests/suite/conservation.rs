@@ -1,10 +1,10 @@
 //! Tests of conservation: every packet, byte and picosecond of random networks is accounted for.
 
-use crate::support::{Lab, Rows, run, star};
+use crate::support::{Lab, Rows, flow, run, star};
 use bufferlab_core::policy::POLICIES;
 use bufferlab_metrics::Scope;
 use bufferlab_scenario::{Multipath, Scenario};
-use bufferlab_units::RandomStream;
+use bufferlab_units::{RandomStream, Time};
 use std::collections::BTreeMap;
 
 /// Size of a full TCP segment with its headers (bits).
@@ -351,4 +351,18 @@ fn hosts_send_and_receive_exactly_the_bytes_of_their_flows_when_nothing_is_lost(
         assert_eq!(downlink.tx_packets, out + back + flows, "{name}");
         assert_eq!(downlink.tx_bytes, payload + 54 * out + 54 * back + 58 * flows, "{name}");
     }
+}
+
+#[test]
+fn acks_that_a_full_buffer_drops_are_counted() {
+    // Only ACKs have priority 0. The six large transfers to host 1 fill the buffer, and the ACKs of
+    // the transfer from host 1 arrive at that full buffer.
+    let switch = "buffer = \"58160 B\"\nqueues_per_port = 2\npolicy = \"cs\"";
+    let lab = Lab::new(&star(8, "10 Gb/s", "5 us"), switch, "congestion_control = \"cubic\"");
+    let mut flows: Vec<_> = [0, 2, 4, 5, 6, 7].map(|src| flow(src, 1, 10_000_000, Time::ZERO)).into();
+    flows.push(flow(1, 3, 30_000_000, Time::ZERO));
+    let rows = run(&lab.flows(flows));
+    let acks: u64 = rows.drops.iter().filter(|row| row.priority == 0).map(|row| row.packets).sum();
+    assert!(acks > 0 && acks < rows.switch_losses(), "{acks} of {}", rows.switch_losses());
+    assert_eq!(rows.totals.lost_acks, acks);
 }
