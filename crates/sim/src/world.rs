@@ -37,6 +37,8 @@ pub(crate) struct World {
     telemetry: Telemetry,
     links: Table<LinkId, Link>,
     routes: Routes,
+    /// Time at which the routes were replaced last; `None` for the first routes.
+    routed_at: Option<Time>,
     timers: Timers,
     packet_hops: u64,
     /// Sum of the peak packet counts that this shard adopted from other shards of the network.
@@ -61,6 +63,7 @@ impl World {
             telemetry,
             links,
             routes,
+            routed_at: None,
             timers,
             packet_hops: 0,
             peak_elsewhere: 0,
@@ -245,6 +248,12 @@ impl World {
     /// Replaces the routes of the network. All later forwarding follows the new routes.
     pub(crate) fn reroute(&mut self, routes: Routes) {
         self.routes = routes;
+        self.routed_at = Some(self.now);
+    }
+
+    /// Time at which the network's routes were replaced last, if they were.
+    pub(crate) fn routed_at(&self) -> Option<Time> {
+        self.routed_at
     }
 
     #[inline]

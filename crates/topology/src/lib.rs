@@ -107,6 +107,12 @@ impl LinkSpec {
         Self { a, b, rate_ab: rate, rate_ba: rate, delay, down: Vec::new() }
     }
 
+    /// Returns whether the cable is down at the time `at`.
+    #[must_use]
+    pub fn is_down(&self, at: Time) -> bool {
+        self.down.iter().any(|&(from, until)| from <= at && at < until)
+    }
+
     /// Returns the far end of the cable as seen from `node`, and the rate towards the far end.
     /// Returns `None` if `node` is not an end of the cable.
     #[must_use]

@@ -136,7 +136,7 @@ impl Simulation {
         } else {
             down.push((now, Time::MAX));
         }
-        let changed = self.handle_link_change(CableId::from_index(cable));
+        let changed = self.compute_routes().and_then(|()| self.switch_cable(CableId::from_index(cable)));
         if changed.is_err() {
             self.plan.topology.links[cable].down = before;
         }

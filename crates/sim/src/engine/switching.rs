@@ -133,16 +133,29 @@ impl Simulation {
         self.settle(switch)
     }
 
-    /// Sets a cable down or up. The engine computes routes again at once. Packets on a failed link
-    /// or in a queue for the link are lost.
+    /// Handles the timer of a cable that fails or recovers. Cables that change at the same instant
+    /// need the same new routes, so the engine computes routes once per instant: a large network
+    /// may lose thousands of cables at once.
     pub(super) fn handle_link_change(&mut self, cable: CableId) -> Result<(), SimError> {
+        if self.world.routed_at() != Some(self.world.now()) {
+            self.compute_routes()?;
+        }
+        self.switch_cable(cable)
+    }
+
+    /// Computes routes over the cables that are up now.
+    pub(super) fn compute_routes(&mut self) -> Result<(), SimError> {
         let (now, topology) = (self.world.now(), &self.plan.topology);
-        let is_down =
-            |index: usize| topology.links[index].down.iter().any(|&(from, until)| from <= now && now < until);
-        let down = is_down(cable.index());
-        let routes = Routes::new(topology, self.plan.seed, |index| !is_down(index));
+        let routes = Routes::new(topology, self.plan.seed, |index| !topology.links[index].is_down(now));
         routes.check(topology)?;
         self.world.reroute(routes);
+        Ok(())
+    }
+
+    /// Sets a cable down or up, as its intervals of failure require now. Packets on a failed link or
+    /// in a queue for the link are lost.
+    pub(super) fn switch_cable(&mut self, cable: CableId) -> Result<(), SimError> {
+        let down = self.plan.topology.links[cable.index()].is_down(self.world.now());
         let (ab, ba) = self.plan.cables[cable];
         for id in [ab, ba] {
             self.world.links_mut()[id].down = down;
