@@ -90,7 +90,7 @@ pub(crate) enum SonicCommand {
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
         /// Compare the expected packet counts in this file (qos_params of sonic-mgmt) with the
-        /// prediction, and name the term that differs
+        /// prediction, and name the term of the sum that differs
         #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
         expect: Option<PathBuf>,
         /// Compare only this topology of the file, such as topo-t1-lag [default: all]
@@ -166,7 +166,8 @@ pub(crate) struct SonicFiles {
 }
 
 impl SonicFiles {
-    /// Returns the choice of the chip by the options; without a name, the configuration decides.
+    /// Returns the chip that the options name. Without a name, the configuration determines the
+    /// chip.
     pub(crate) fn chip(&self) -> ChipChoice {
         ChipChoice { name: self.chip.clone(), cell: self.cell, slices: self.slices }
     }
@@ -360,7 +361,7 @@ pub(crate) enum FailOn {
     Warning,
     /// Fail on findings of any severity
     Info,
-    /// Fail on no finding
+    /// Succeed whatever the findings are
     Never,
 }
 

@@ -75,7 +75,7 @@ fn option(info: &CalculatorInfo, parameter: &str) -> String {
     format!("--{}", info.option(parameter))
 }
 
-/// Value of an input in the unit that the command line uses.
+/// Formats the refused value of a calculator's input, in the unit that the command line uses.
 fn value(info: &CalculatorInfo, error: &DomainError) -> String {
     match info.param(error.input).map(|param| param.kind) {
         Some(ParamKind::Bytes { .. }) => bytes(error.value),
