@@ -294,8 +294,8 @@ impl Buffer {
     }
 }
 
-/// A factor, such as alpha, in the arithmetic of switches: fixed point with 32 binary places. So a
-/// policy's verdicts are equal on every platform.
+/// A factor, such as alpha, in the arithmetic of switches: fixed point with 32 binary places. With
+/// fixed point, a policy gives equal verdicts on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);
