@@ -4,8 +4,8 @@ use crate::model::{Model, PRIORITIES};
 use bufferlab_core::{Buffer, IngressId, Observer, QueueId, SwitchEvent};
 use serde::Serialize;
 
-/// Counters of a port since the chip was built; lists have an entry for each priority, group or
-/// queue.
+/// Counters of a port since the simulated chip was created; lists have an entry for each priority,
+/// group or queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Pauses that the switch sent to the sender at the port, by priority.
@@ -20,7 +20,7 @@ pub struct Counters {
     pub stored: Vec<u64>,
 }
 
-/// Bytes in memory beyond reserves: the current bytes, or the peak since the watermarks were
+/// Occupied memory without reserves: the current bytes, or the peak since the watermarks were
 /// cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Levels {
@@ -38,7 +38,7 @@ pub struct Levels {
     pub lossy_pool: u64,
 }
 
-/// Current value of an occupancy, and the maximum since the last clear (bytes).
+/// Current occupancy, and the peak occupancy since the watermark was last cleared (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     now: u64,

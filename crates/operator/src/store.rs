@@ -1,8 +1,8 @@
 //! The databases of a running switch: Redis, with SONiC's database numbers and keys.
 //!
-//! The program does not trust a server. It applies limits ([`Limits`]) to every answer before it
-//! stores the answer. Every wait ends, also after a signal. The library packs commands and parses
-//! answers.
+//! The program does not trust the Redis server. It applies limits ([`Limits`]) to every answer
+//! before it stores the answer. Every wait ends, also after a signal. The library packs commands
+//! and parses answers.
 
 mod address;
 mod answer;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Number of keys that one step of a scan examines.
+/// Number of keys that one step of a Redis key scan examines.
 const STEP: u32 = 1_000;
 /// Size of the longest value in the database (bytes).
 pub(crate) const VALUE_MAX: usize = 1 << 20;
@@ -98,14 +98,15 @@ impl StoreError {
     }
 }
 
-/// Fields of a hash in a database.
+/// Fields of a hash in a Redis database.
 pub type Fields = BTreeMap<String, String>;
 
 /// A server with SONiC's databases. The store opens connections when needed, and again after a
 /// fault.
 pub struct Store {
     address: Address,
-    /// Opener of connections; `Err` with the mistake in the server's address.
+    /// Network that opens connections to the server; `Err` with the mistake in the server's
+    /// address.
     network: Result<Box<dyn Network>, String>,
     limits: Limits,
     open: BTreeMap<Database, Box<dyn StoreConnection>>,
@@ -184,8 +185,8 @@ impl Store {
         StoreError {
             address: printable(self.address.shown()).into_owned(),
             database: database.name(),
-            // The text of a server may contain terminal escapes, or the password that
-            // the server received.
+            // An error text from the server may contain terminal escapes, or the password that the
+            // server received.
             message: printable(&self.address.hide(message.as_ref())).into_owned(),
             interrupted: false,
         }

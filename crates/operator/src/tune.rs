@@ -21,8 +21,8 @@ use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Smallest and largest exponent of alpha that all chips accept. Exponents beyond these bounds mean
-/// "nothing" or "everything" on some chips.
+/// Smallest and largest exponent of alpha that all chips accept. On some chips, exponents beyond
+/// these bounds mean no memory or all memory.
 const EXPONENTS: (i8, i8) = (-7, 7);
 /// Fraction of a queue's threshold above which the queue is congested (from ABM).
 const CONGESTED: f64 = 0.9;
@@ -60,7 +60,7 @@ pub struct Member {
     pub port: String,
     /// Number of the group or queue at its port.
     pub index: u8,
-    /// Whether the member is a priority group, not a queue.
+    /// Whether this is a priority group (true) or a queue (false).
     pub group: bool,
 }
 

@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Node {
-    /// Returns the entries of a map, or an empty list for a text.
+    /// Returns the entries of a YAML map, or an empty list if the YAML node is a text.
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match &self.value {
             Value::Map(entries) => entries,
