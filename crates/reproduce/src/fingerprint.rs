@@ -205,7 +205,8 @@ pub fn void_changed(ledger: &Ledger, registry: &Registry) -> Result<Vec<Record>,
                 )),
             }
         }
-        // VOID records are the last records of a row, as in a ledger that is loaded again.
+        // A ledger row has its VOID records last. A ledger that is loaded again has this order,
+        // too.
         of_row.sort_by_key(rank);
         records.extend(of_row);
     }

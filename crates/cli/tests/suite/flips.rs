@@ -31,7 +31,7 @@ fn tree() -> Desk {
 /// them.
 fn bits(length: usize) -> impl Iterator<Item = usize> {
     let bits = 8 * length;
-    // The step is prime, so the test visits every position in a byte.
+    // The shift by up to two bits makes the test flip bits at different positions in a byte.
     (0..POSITIONS).map(move |at| at * (bits - 1) / (POSITIONS - 1)).map(move |bit| (bit + bit / 8 % 3) % bits)
 }
 

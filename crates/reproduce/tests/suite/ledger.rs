@@ -148,7 +148,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
     list
 }
 
-/// Measured result for a statement that fails as printed but holds as corrected.
+/// Result of a test for a statement that fails as printed but holds as corrected.
 const REFUTED: &str = "refuted as printed, the corrected statement holds";
 
 /// Parses an entry of `claims!`: `Holds "TDT-E1-1" its_name ("paper") {`
@@ -389,8 +389,8 @@ fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
     assert_all([check_file("claims/verdicts.csv", &wanted)]);
 }
 
-/// Each of five settings, broken on purpose, voids the records that depend on this setting. A
-/// record without its experiment is an orphan.
+/// The test breaks five settings on purpose. Each broken setting voids the records that depend on
+/// this setting. A record without its experiment is an orphan.
 #[test]
 fn a_broken_setting_voids_its_records_and_an_orphan_is_refused() {
     let ledger = ledger();
