@@ -30,7 +30,7 @@ pub struct Reading {
     pub port: String,
     /// Number of the priority group or queue at its port.
     pub index: u8,
-    /// Whether the reading is of a priority group, not of a queue.
+    /// Whether the watermarks are of a priority group (true) or of a queue (false).
     pub is_group: bool,
     /// Peak of the shared memory since the watermarks were cleared (bytes).
     pub shared: u64,
@@ -46,7 +46,7 @@ pub struct Reading {
 /// All watermarks of a switch at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Readings of the switch's groups and queues.
+    /// Watermark readings of the switch's priority groups and queues.
     pub readings: Vec<Reading>,
     /// Watermarks of the buffer pools (bytes), by name.
     pub pools: BTreeMap<String, u64>,
@@ -150,19 +150,19 @@ struct Reached {
 
 /// Largest number of other groups or queues whose order of filling the estimate tries.
 const OTHERS_MAX: usize = 12;
-/// Logarithm of the odds against an alpha that leaves a reading unexplained. With the true alpha,
-/// few readings are unexplained: only readings of groups or queues that filled in turns.
+/// Evidence (log odds) for an alpha that cannot explain a watermark reading. The true alpha
+/// explains almost all readings, except of groups or queues that filled in turns.
 const UNEXPLAINED: f64 = -4.0;
-/// Distance of an exponent of alpha from a bound. Within this distance, the exponent is likelier
-/// than the exponents between the bounds.
+/// Distance from a bound of alpha (in steps of the exponent). An exponent of alpha within this
+/// distance is likelier than the exponents between the bounds.
 const TIGHT: f64 = 0.2;
 /// Weight of the evidence from another profile that has an equal configured alpha.
 const PEER: f64 = 0.5;
 
 impl Reached {
-    /// Evidence of the reading for an alpha: the logarithm of the odds that the limit of a wrong
-    /// alpha does not fit the reading. The more orders of filling the estimate tries, the likelier
-    /// one order fits by chance.
+    /// Evidence of a watermark reading for an alpha, as log odds: high if a wrong alpha would
+    /// rarely fit the reading. The more orders of filling the estimate tries, the likelier one
+    /// order fits by chance.
     fn evidence(&self, alpha: f64, shared: u64, packet: u64) -> f64 {
         let (own, packet) = (self.own as f64, packet as f64);
         // Before its last packet, the group or queue was below its limit. The limit was higher
@@ -374,9 +374,9 @@ impl Gathered {
             _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
         };
         // A bound of alpha is tight if a group or queue with the profile filled alone, or filled
-        // last. Later packets of other groups or queues loosen the bound a little, and then no
-        // evidence decides. Farther from the bounds, the exponent in the middle between the bounds
-        // is the likeliest.
+        // last. Later packets of other groups or queues loosen the bound a little, and then the
+        // evidence cannot distinguish the exponents. Farther from the bounds, the exponent in the
+        // middle between the bounds is the likeliest.
         let bounds = [Some(self.alpha.least.max(f64::MIN_POSITIVE)), self.alpha.most]
             .map(|bound| bound.map(f64::log2));
         let known: Vec<f64> = bounds.into_iter().flatten().collect();

@@ -28,7 +28,7 @@ pub struct Limit {
     pub then: &'static str,
 }
 
-/// Headroom of a lossless group, and the headroom that the group needs.
+/// Usable headroom of a lossless priority group, and the headroom that the group needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// Headroom that one group can use (bytes): the smaller of its profile's headroom and the
@@ -303,7 +303,7 @@ fn headroom(
     })
 }
 
-/// Lists the reasons why lossless groups cannot be explained, each once with its ports.
+/// Lists the reasons why lossless groups cannot be explained, each with all affected ports.
 pub(crate) fn gaps(config: &Config) -> Vec<String> {
     let mut found: BTreeMap<String, Vec<PortName>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {

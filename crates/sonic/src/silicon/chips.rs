@@ -24,7 +24,7 @@ pub enum Rule {
 pub struct Chip {
     /// Name of the chip family on the command line.
     pub name: &'static str,
-    /// Chip family in `[switch.hardware]`; `None` for a memory of bytes without slices.
+    /// Chip family in `[switch.hardware]`; `None` for a memory that counts bytes and has no slices.
     pub family: Option<ChipFamily>,
     /// Name of the chip family in sentences.
     pub title: &'static str,
@@ -32,11 +32,12 @@ pub struct Chip {
     pub cell: u64,
     /// Number of memory slices; slices do not share memory.
     pub slices: u64,
-    /// Rule by which the chip accounts packets.
+    /// Rule by which the chip accounts packets in its memory.
     pub rule: Rule,
-    /// Part of private headroom that the chip loses packets without using (cells): usually, and on
-    /// ports of 400 Gb/s. Source: `headroom_overhead` of sonic-mgmt, `qos_param_generator.py`. At
-    /// 400 Gb/s, Spectrum-3 fills two buffer units unevenly.
+    /// Private headroom that a group leaves unused when the chip loses its first packet (cells):
+    /// the usual value, then the value on ports of 400 Gb/s. Source: `headroom_overhead` of
+    /// sonic-mgmt, `qos_param_generator.py`. At 400 Gb/s, Spectrum-3 fills two buffer units
+    /// unevenly.
     pub headroom_overhead: [u64; 2],
     /// Memory for packets (bytes), if known. The source is the largest limits of SONiC's device
     /// files (Broadcom) or data sheets.
@@ -279,7 +280,7 @@ const CISCO_G200: &str = "buffers of 512 B; thresholds are rounded to a mantissa
 const TERALYNX: &str = "one egress pool for lossless and lossy queues; the pool's xoff is separate";
 const TOFINO: &str = "headroom private to each group";
 
-/// A memory of bytes without slices, for rules that are valid on any chip.
+/// A memory that counts bytes and has no slices, for rules that are valid on any chip.
 pub static GENERIC: Chip = Chip {
     name: "generic",
     family: None,

@@ -2,7 +2,7 @@
 //! `predict` and `what-if` use this model.
 //!
 //! A group has the headroom of its profile, at most the headroom pool of its slice. The needed
-//! headroom follows from speed, cable, largest packet and cell ([`PausedPort`]).
+//! headroom follows from port speed, cable length, largest packet and cell size ([`PausedPort`]).
 //!
 //! The answer judges `xoff` as the file has it. The loss points of `predict` and `what-if` also
 //! subtract the overhead of NVIDIA's chips, or double `xoff` ([`Chip::group_headroom`]).
@@ -17,7 +17,7 @@ use bufferlab_theory::forms::headroom::{HeadroomNeeds, PausedPort, SONIC_METRES_
 /// Size of the largest frame if a port does not set its MTU (bytes): SONiC's default.
 const MTU: u64 = 9_100;
 
-/// Headroom of a lossless group, and the headroom that the group needs.
+/// Usable headroom of a lossless priority group, and the headroom that the group needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupHeadroom {
     /// Speed of the port that has the group (Mb/s).
@@ -99,7 +99,7 @@ pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu
     PausedPort { speed_mbps, cable_metres, mtu_bytes: mtu, cell_bytes, packet_overhead }.needs()
 }
 
-/// Computes the headroom that a port needs, with the default MTU and a memory of bytes.
+/// Computes the headroom that a port needs, with the default MTU and memory allocated in bytes.
 pub(crate) fn usual_needs(speed_mbps: u64, cable_metres: f64) -> HeadroomNeeds {
     needs(None, speed_mbps, cable_metres, MTU)
 }

@@ -25,7 +25,7 @@ pub struct GroupPoint {
     pub speed_mbps: Option<u64>,
     /// Length of the ports' cables (metres), if known.
     pub cable_metres: Option<f64>,
-    /// Names of the ports whose groups have the profile.
+    /// Names of the ports whose lossless groups have the profile.
     pub ports: Vec<String>,
     /// Numbers of the lossless priority groups at each port.
     pub groups: Vec<u8>,
@@ -79,7 +79,7 @@ pub struct Prediction {
     pub slices: u64,
     /// Whether the sizes of pools exclude headroom and reserves (net pools), with the reason.
     pub accounting: String,
-    /// Terms of the sum that gives the field `shared`.
+    /// Pool size, headroom and reserves in the sum that gives the field `shared`.
     pub terms: Vec<Term>,
     /// Shared memory of one slice (cells, or bytes); formulas call it S.
     pub shared: u64,

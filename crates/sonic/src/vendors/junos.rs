@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Nesting depth of the deepest statement that the reader accepts.
 const DEPTH_MAX: usize = 32;
-/// Difference between a dynamic threshold and the exponent of alpha.
+/// Difference between a Junos dynamic threshold and the binary exponent of alpha.
 const EXPONENT_OF_ONE: i64 = 7;
 
 pub(super) fn detect(text: &str) -> bool {

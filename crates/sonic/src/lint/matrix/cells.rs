@@ -294,8 +294,8 @@ pub(super) const COLUMNS: &[Column] = &[
     },
 ];
 
-/// Returns a warning with the consequence. If the port has no queue but other ports have queues,
-/// returns a hint: the port is probably not in use.
+/// Returns the gap of an empty cell as a warning. If the port has no queue but other ports have
+/// queues, the gap is a hint: the port is probably not in use.
 fn unless_idle(traffic: &Traffic<'_>, port: &PortName, consequence: &'static str) -> Option<Gap> {
     let queues = &traffic.config.queues;
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
