@@ -37,7 +37,7 @@ class Sweep:
 
     ``Sweep(folder)`` opens a finished sweep of Python or of the command line.
     If the caller did not set ``out``, a pickle of the sweep contains its runs (at most 256 MiB).
-    Otherwise the pickle has only the path of the folder.
+    If the caller set ``out``, the pickle has only the path of the folder.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def sweep(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Sweep:
-    """Runs a grid over keys of a scenario, and reuses finished runs.
+    """Runs a scenario for every combination of values of its keys, and reuses finished runs.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ def sweep(
         Number of runs in parallel for ``"threads"`` and ``"processes"``;
         by default the number of cores.
     retries
-        Number of further attempts of a run after a worker dies or cannot write its results. A run
-        with an invalid scenario is not retried.
+        Number of retries of a run after a worker dies or cannot write the results. A run with an
+        invalid scenario is not retried.
     shared
         Whether the folder ``out`` has an equal path on every worker.
         Workers then write the results to ``out`` and return nothing.
