@@ -8,12 +8,12 @@ use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{CONTROLS, CongestionControlInfo, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
-/// Value of a transport's key `congestion_control`: a registered control or `none`.
+/// Value of a transport's key `congestion_control`: a registered congestion control or `none`.
 #[derive(Debug)]
 pub(crate) struct ControlChoice(Named<CongestionControlInfo>);
 
 impl ControlChoice {
-    /// Name of the control; `"none"` if the transport is open-loop.
+    /// Name of the congestion control; `"none"` if the transport is open-loop.
     pub(crate) fn name(&self) -> &'static str {
         match &self.0 {
             Named::Entry(chosen) => chosen.info.name,
@@ -21,12 +21,12 @@ impl ControlChoice {
         }
     }
 
-    /// Whether only the clock decides when packets are sent.
+    /// Whether the transport sends packets by the clock alone, without feedback.
     pub(crate) fn is_open_loop(&self) -> bool {
         self.name() == UNRESPONSIVE
     }
 
-    /// Registry entry of the control; `None` if the transport is open-loop.
+    /// Registry entry of the congestion control; `None` if the transport is open-loop.
     pub(crate) fn info(&self) -> Option<&'static CongestionControlInfo> {
         match &self.0 {
             Named::Entry(chosen) => Some(chosen.info),
@@ -67,8 +67,9 @@ fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlI
     None
 }
 
-/// Reads the round trip that windows and rates refer to. If no value refers to the round trip, the
-/// resolved scenario omits the key, and a key in the file gets a warning.
+/// Reads the base round trip, from which windows and rates are computed. If no window or rate
+/// depends on the base round trip, the resolved scenario omits the key. A key in the file then gets
+/// a warning.
 pub(crate) fn read_base_rtt(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,

@@ -32,8 +32,8 @@ pub(crate) fn read(
     switch.spec_of("ecn");
     let mut none = OutTable::default();
     none.set("kind", quote(NO_MARKS));
-    // The value `none` is the default until a rule is read below: an override may have to
-    // switch marking off.
+    // The resolved scenario has `kind = "none"` unless a rule is read below, because an override
+    // may have to switch marking off.
     switch.put("ecn", none);
     if !switch.has("ecn") {
         return None;

@@ -166,8 +166,8 @@ fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Ta
     true
 }
 
-/// Whether a value needs a place in the file: not an empty list of profiles, nor a value that a
-/// rule computes later.
+/// Whether a resolved scenario states the value of a parameter. It omits an empty list of profiles,
+/// and a value that a rule computes later.
 fn says_something(value: &ParamValue) -> bool {
     !value.is_absent() && !matches!(value, ParamValue::Profiles(list) if list.is_empty())
 }
@@ -204,7 +204,8 @@ fn find<E: Entry>(
         let all: Vec<Card> = registry.all().iter().map(|entry| entry.card()).collect();
         let words = words.iter().copied();
         let all = all.iter().flat_map(Card::names).chain(words.clone());
-        // The list grows with the registry, so a message with a suggestion omits the list.
+        // The list of known names grows with the registry, so a message with a suggestion omits the
+        // list.
         let help = match suggestion(written, all) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known: {}", quoted_list(registry.names().chain(words))),

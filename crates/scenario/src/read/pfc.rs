@@ -50,7 +50,7 @@ pub(crate) fn read(
     Some(Some(PfcChoice { spec: keys.complete()?, watchdog: watchdog?, origin }).filter(|_| is_enabled))
 }
 
-/// Reads the tables of ports that differ.
+/// Reads the tables of ports whose flow control differs from the switch's flow control.
 fn by_port(pfc: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<PfcPortsSpec>> {
     let (mut all, mut resolved) = (Vec::new(), Vec::new());
     for mut reader in pfc.tables("by_port") {
