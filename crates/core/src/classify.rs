@@ -77,14 +77,16 @@ pub type ClassifierConstructor =
 bufferlab_params::entry! {
     /// Registry entry of a packet classifier.
     pub struct ClassifierInfo("classifier") {
-        /// The constructor. `Params` is complete and every value is in its domain. The constructor
-        /// refuses queues that the port does not have and parameters that contradict each other.
+        /// Constructor of the classifier. `Params` is complete and every value is in its domain.
+        /// The constructor refuses queues that the port does not have and parameters that
+        /// contradict each other.
         pub build: ClassifierConstructor,
     }
 }
 
 impl ClassifierInfo {
-    /// Base of a registry entry: empty texts, no parameters, one queue per priority.
+    /// Template of a registry entry: empty texts, no parameters, and a classifier that maps
+    /// priority p to queue p.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],

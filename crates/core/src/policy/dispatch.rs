@@ -73,7 +73,7 @@ impl Dispatched {
     }
 }
 
-/// Calls a method of the policy inside the current variant.
+/// Calls a method of the policy that the enum's current variant contains.
 macro_rules! each {
     ($this:expr, $policy:ident => $call:expr) => {
         match $this {

@@ -45,8 +45,9 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with equal verdicts in two comparisons. One compares registers with
-/// Plasticine's current threshold, the other compares this threshold with and without the shift.
+/// Shares of arrivals with equal verdicts in two comparisons. The first comparison is between
+/// thresholds from the registers and Plasticine's current threshold. The second comparison is
+/// between the current threshold with and without the shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,

@@ -104,7 +104,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Definition of the port buffer B of Algorithm 1.
+    /// Definition of the port buffer B in LossPass's Algorithm 1.
     enum PortBuffer {
         Dynamic = "dynamic":
             "`alpha` times the free space of the shared buffer when a packet arrives (the paper's ns-2 \
@@ -259,7 +259,7 @@ impl LossPass {
         }
     }
 
-    /// Buffer B of a port in Algorithm 1 (bytes).
+    /// Buffer B of a port in LossPass's Algorithm 1 (bytes).
     #[inline]
     fn port_limit(&self, buffer: &Buffer) -> u64 {
         match self.limit {
