@@ -173,7 +173,7 @@ fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_r
             last_resort: LastResort::Everything,
             states: CongestionStates::Ns3,
             first_flight_limit: UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-            // The simulator ns-3 counts payload for the pace and the window.
+            // The simulator ns-3 counts only payload for the pace and the window of a sender.
             segment_wire_bytes: spec.segment_bytes,
             uncounted_wire_bytes: if spec.rdma.is_some() { spec.header_bytes } else { 0 },
             ..read_as_rfc

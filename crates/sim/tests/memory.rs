@@ -29,7 +29,8 @@ fn built(scenario: &Scenario) -> u64 {
     peak
 }
 
-/// Checks one scenario. `held` bytes of the estimate belong to the scenario itself.
+/// Compares estimate and measurement for a scenario. `held` bytes of the estimate
+/// belong to the scenario itself.
 fn check(name: &str, scenario: &Scenario, held: u64) {
     let estimate = MemoryEstimate::new(scenario);
     let (said, found) = (estimate.bytes() - held, built(scenario));

@@ -49,14 +49,15 @@ struct Live {
 /// Current step of a live schedule node, which ends with the node's next timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The node has no unfinished parents and waits for its start time.
+    /// The schedule node has no unfinished parents and waits for its start time.
     Ready,
     /// A computation, or a transfer inside a server whose last byte was sent at the start of this
     /// step.
     Last,
-    /// A transfer inside a server is sent. The time is the end of the transfer's reception.
+    /// The schedule node sends a transfer inside a server. The time is the end
+    /// of the transfer's reception.
     Sending(Time),
-    /// A flow executes the node. The flow's hosts report the end of the step.
+    /// A flow executes the schedule node. The flow's hosts report the end of the step.
     Flow,
 }
 
@@ -73,7 +74,7 @@ struct Running {
     waits: BTreeMap<u32, u32>,
     /// Number of schedule nodes that are not done in this execution.
     left: usize,
-    /// Busy processors by rank and lane, with the computations that wait.
+    /// Busy processors by rank and lane, with the computations that wait for each processor.
     processors: BTreeMap<(u32, u8), VecDeque<u32>>,
     /// For each rank's network inside its server, the times at which the network can send and
     /// receive again. Each time has the node that uses the network up to this time.
@@ -101,7 +102,8 @@ impl Running {
         }
     }
 
-    /// Begins an execution now. Returns the nodes that wait for no event, with their times.
+    /// Begins an execution of the schedule now. Returns the nodes that wait for no event, with
+    /// their start times.
     fn begin(&mut self, now: Time) -> Vec<(NodeId, Time)> {
         let schedule = &self.traffic.schedule;
         self.left = schedule.len();
@@ -141,7 +143,7 @@ impl Running {
         [start, start + length, received]
     }
 
-    /// Work of the node with this number in the sequence of all nodes.
+    /// Work of a schedule node (such as a transfer). `number` is in the sequence of all nodes.
     fn work(&self, number: u32) -> Work {
         self.traffic.schedule.work(NodeId(number - self.base))
     }
@@ -282,7 +284,7 @@ impl Schedules {
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Releases schedule nodes that wait for events whose delay has passed.
+    /// Releases the schedule nodes whose awaited event was delayed until now.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()

@@ -98,7 +98,7 @@ impl Simulation {
         if !node.record.effects.is_empty() || self.verify { self.settle(switch) } else { Ok(()) }
     }
 
-    /// Sets a timer for `port` of a switch if only a limited rate keeps its packets.
+    /// Sets a timer for `port` of a switch if only a rate limit delays the port's packets.
     #[cold]
     fn wait_for_rate(&mut self, switch: SwitchId, port: u16) {
         let node = &mut self.switches[switch];

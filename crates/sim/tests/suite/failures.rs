@@ -134,7 +134,7 @@ fn flows_of_a_host_without_a_link_stay_unfinished_and_harm_nobody() {
             let lab = Lab::new(&topology, "buffer = \"100 KB\"\npolicy = \"dt\"", TRANSPORT);
             let flows =
                 [(0, 1), (1, 2), (2, 1), (0, 2)].map(|(src, dst)| flow(src, dst, 400_000, Time::ZERO));
-            // The outage is so long that timers back off to a minute.
+            // The outage is so long that retransmission timers back off to a minute.
             let lab = lab.times("200 s", "100 s").more(&format!("[host]\nnic = \"{nic}\""));
             let rows = run(&lab.flows(flows.to_vec()));
             let finished: Vec<_> = (0..4).map(|number| rows.flow(number).fct_ns.is_some()).collect();

@@ -103,7 +103,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Runs the worst case with the model's headroom and with one packet less of headroom.
+    /// Runs the attack on a network with the model's headroom and with one packet less of headroom.
     fn try_attack(&mut self, number: u64, network: &Network) -> Result<(), Failure> {
         let calm = Network { policy: "sonic-dt", drain: None, ..network.clone() };
         let packets = traffic::attack(&calm);

@@ -129,12 +129,12 @@ impl Rows {
     }
 }
 
-/// Runs a scenario with every identity checked after every switch event.
+/// Runs a scenario with every accounting identity checked after every switch event.
 pub(crate) fn run(scenario: &Scenario) -> Rows {
     run_with(scenario, true)
 }
 
-/// Runs a scenario with the identities checked at the end only, for long runs.
+/// Runs a scenario with the accounting identities checked at the end only, for long runs.
 pub(crate) fn run_fast(scenario: &Scenario) -> Rows {
     run_with(scenario, false)
 }

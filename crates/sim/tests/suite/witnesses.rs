@@ -236,10 +236,10 @@ impl Law for PowerTcp {
 
 #[test]
 fn queues_of_powertcp_are_those_of_its_algorithm_simulated_independently() {
-    // The fixed point is the sum of all additive increases: 25 KB, 50 KB and 37.5 KB. Flows that
-    // start together cycle around the fixed point, so the mean queue is longer by a third or more.
-    // The test has no case of eight flows with share 20: such flows have two cycles (53 KB and
-    // 65 KB), and the order of simultaneous packets chooses one of them.
+    // The fixed point of the queue is the sum of all additive increases: 25 KB, 50 KB and 37.5 KB.
+    // Flows that start together cycle around the fixed point, so the mean queue is longer by a
+    // third or more. The test has no case of eight flows with share 20: such flows have two cycles
+    // (53 KB and 65 KB), and the order of simultaneous packets chooses one of them.
     let base = Time::from_us(100);
     for (flows, share) in [(2_u32, 10.0), (4, 10.0), (6, 20.0)] {
         let transport = format!(
