@@ -115,7 +115,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Bytes of a KiB, the unit of delays in the tables of the switch.
+/// Number of bytes in a KiB. SONiC's tables have delays in KiB.
 const KIBIBYTE: f64 = 1024.0;
 
 fn run(params: &Params) -> Domain<Derivation> {
@@ -192,7 +192,8 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
         number(link.cable_metres),
         bytes(link.mtu_bytes)
     ));
-    // Each entry has a name, bytes, and the number of largest frames in the formula.
+    // Each entry is a formula: its name, its headroom (bytes), and the number of largest frames
+    // that it counts.
     let mut found: Vec<(&str, f64, u32)> = Vec::new();
     let (rate, cable) = (super::rate(link.rate_bps), number(link.cable_metres));
     let numbers = format!("2 * {rate} * {cable} m * 5 ns/m / 8");
@@ -243,8 +244,8 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// Adds the needs with which commands about switches compare headroom,
-/// and the answer for the headroom that the port has.
+/// Adds the headroom that the port needs with three kinds of packets. Also adds whether the
+/// headroom that the user configured is enough.
 fn needs(asked: &Headroom, table: &mut Table, derivation: &mut Derivation) {
     let port = PausedPort {
         speed_mbps: asked.port.speed_mbps.round().max(1.0) as u64,

@@ -93,8 +93,8 @@ pub fn may_evict_printed(port: FullPort) -> bool {
     port.packet + port.queue_small >= port.buffer - port.reserve_large
 }
 
-/// Number of evictions that a packet would need if victims had `victim` bytes (section 3.2.2):
-/// ⌈len / victim⌉.
+/// Number of evictions for one arriving packet if every evicted packet had `victim` bytes (section
+/// 3.2.2): ⌈len / victim⌉.
 ///
 /// # Errors
 /// If an input is 0.

@@ -93,8 +93,9 @@ impl Pools {
         Ok(shares.lossy > shares.lossless)
     }
 
-    /// The condition of Issue 1 as printed (§2.3 takeaway, E-REV-6): `b_in < 2·b_eo`. This
-    /// condition is the limit for many queues.
+    /// Whether lossy queues get more than lossless queues, by the condition as printed: `b_in <
+    /// 2·b_eo` (Issue 1 in §2.3 of Reverie, E-REV-6). The printed condition is exact for infinitely
+    /// many queues.
     #[must_use]
     pub fn lossy_gets_more_printed(&self) -> bool {
         self.ingress_pool < 2.0 * self.egress_lossy_pool

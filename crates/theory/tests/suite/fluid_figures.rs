@@ -114,8 +114,8 @@ fn tdt_figure_3_parts_where_the_old_queue_leaves_the_threshold() {
         assert!(gap.abs() < 1e-6, "a slow burst: it follows, {time} ms");
     }
     assert!(at(&fast, "old queue", 1.5) > at(&fast, "threshold", 1.5) + 10.0, "a fast one: it lags");
-    // By Eq. 3, the new queue gets a third of the buffer, after the time B / (3 C). By Eq. 7, t2 -
-    // t0 = B / (2 (2 (R - C) - C)) = B / 18 C.
+    // By TDT Eq. 3, the new queue gets a third of the buffer, after the time B / (3 C). By TDT Eq.
+    // 7, t2 - t0 = B / (2 (2 (R - C) - C)) = B / 18 C.
     let met = |figure: &Figure| {
         let meets = |&&(time, length): &&(f64, f64)| {
             time > 1.0 && (length - at(figure, "threshold", time)).abs() < 1e-6
@@ -143,7 +143,7 @@ fn reverie_figures_4_and_5_have_the_worked_values() {
         );
     }
     // REV-F4-2: the condition for many queues is not exact for few queues, because 10 lossless
-    // queues and 1 lossy queue give 0.7.
+    // queues and 1 lossy queue have the ratio 0.7.
     assert!((at(&ratio, "1 lossy queue", 10.0) - 0.7).abs() < 0.005);
     // REV-F5a-1.
     let pause = panel("reverie-5", "reverie-5a");

@@ -13,7 +13,8 @@ pub(crate) fn steady(buffer: f64, weights: &[f64]) -> (f64, Vec<f64>) {
     (rest, weights.iter().map(|weight| weight * rest).collect())
 }
 
-/// An old queue: its weight ω and its drain rate γ.
+/// A queue that was at its limit before the burst (an old queue): its weight ω and its drain rate
+/// γ.
 pub(crate) type Old = (f64, f64);
 
 /// A burst at rate r to `count` new queues of weight ω, each on an empty port of rate 1.
