@@ -45,7 +45,7 @@ pub struct MovedKey {
 pub struct Context {
     document: &'static str,
     moved: &'static [MovedKey],
-    /// Every table of the document, to find the table to which an unknown key belongs.
+    /// Every table of the document's format, to find the table to which an unknown key belongs.
     tables: &'static [&'static TableSpec],
     sources: Vec<Source>,
     found: RefCell<Found>,
@@ -342,7 +342,8 @@ impl Found {
     }
 }
 
-/// The entry for all problems beyond the maximum number of stored problems.
+/// Creates the entry that gives the number of problems beyond the maximum number of stored
+/// problems.
 fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     let left_out = count.checked_sub(MOST_KEPT).filter(|&left_out| left_out > 0)?;
     Some(Problem {

@@ -23,8 +23,8 @@ pub trait Files {
     fn keep(&self, path: &Path, content: &[u8]) -> String;
 }
 
-/// The parameters of the entry that the table's `kind` names, with the defaults of `profile`.
-/// `None` if a parameter is wrong or missing.
+/// Returns the parameters of the registry entry that the table's `kind` names, with the defaults of
+/// `profile`. The result is `None` if a parameter is wrong or missing.
 pub fn params_of_kind(reader: &Reader<'_>, profile: Profile, files: &dyn Files) -> Option<Params> {
     let infos = reader.params();
     let missing = |info: &ParamInfo, example: &str| reader.report_missing(info.name, example, info.doc);
@@ -322,7 +322,7 @@ pub fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Co
     Ok(value)
 }
 
-/// Converts a value of a kind that parameters can have.
+/// Converts an item to a parameter value of the kind that `wanted` gives, such as a ratio.
 fn plain_value(item: &Item, wanted: &Expected<'_>) -> Result<ParamValue, Complaint> {
     Ok(match wanted.kind {
         Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),

@@ -127,7 +127,7 @@ impl Schema {
         schema
     }
 
-    /// The JSON Schema of a value of this kind.
+    /// Returns the JSON Schema of a value that has the kind `kind`.
     #[must_use]
     pub fn value(&self, kind: &Kind, complete: bool) -> Value {
         let quantity = |dimension: Dimension| json!({ "type": "string", "pattern": dimension.pattern() });
@@ -198,7 +198,7 @@ impl Schema {
         }
     }
 
-    /// The JSON Schema of a value whose kind or keys the document chooses.
+    /// Returns the JSON Schema of a value for which a document may choose the type or the keys.
     fn free_value(&self, kind: &Kind, complete: bool) -> Value {
         match *kind {
             Kind::Values { or } => {

@@ -342,8 +342,8 @@ impl TableSpec {
         })
     }
 
-    /// The entries that the table's `kind` may name, if the table has a registry.
-    /// With `own`, includes entries that a program has registered.
+    /// Returns the registry entries that the table's `kind` may name, if the table has a registry.
+    /// With `own`, the result includes entries that a program has registered.
     #[must_use]
     pub fn cards(&self, own: bool) -> Vec<Card> {
         self.catalog().map_or_else(Vec::new, |catalog| catalog.cards(own))

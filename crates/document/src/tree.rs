@@ -55,7 +55,7 @@ pub enum Value {
 }
 
 impl Item {
-    /// Moves all places of the item to the source of the given index.
+    /// Returns the item with all its places moved to the source that has the index `source`.
     #[must_use]
     pub fn in_source(mut self, source: u32) -> Self {
         self.move_to(source);

@@ -99,7 +99,8 @@ impl Content {
         Ok(Self::new(&run.scenario_toml()?, &inputs, version, commit))
     }
 
-    /// Lists the differences of `other` from `self`, except in scenario keys that are `ignored`.
+    /// Lists the differences between two contents, except in scenario keys for which `ignored` is
+    /// true.
     #[must_use]
     pub fn differences(&self, other: &Self, ignored: impl Fn(&str) -> bool) -> Vec<Difference> {
         let values = |content: &Self| -> BTreeMap<String, String> { content.keys.iter().cloned().collect() };
