@@ -1,4 +1,4 @@
-//! Base scenarios: small valid scenarios to which cases of the fuzzer apply changes.
+//! Base scenarios: small valid scenarios that the cases of the fuzzer change.
 
 /// A base scenario: its name, its text, and the file that the scenario reads, if any.
 pub(crate) struct Base {

@@ -1,7 +1,8 @@
-//! Runs all searches in turn for a given time, with fresh seeds. The searches are scenarios,
-//! parsers, faults and kills, and every shipped scenario on several threads.
+//! Runs all searches for defects in turn for a given time, with fresh seeds. The searches test
+//! scenarios, parsers, faults and kills, and every shipped scenario on several threads.
 //!
-//! The soak writes its state after every part, so a later call can resume an interrupted soak.
+//! The soak (all searches in turn) writes its state after every part, so a later call can resume an
+//! interrupted soak.
 
 mod shipped;
 
@@ -17,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Maximum duration of a part of a soak, after which a different kind of search follows.
+/// Maximum duration of one part of a soak. A different kind of search follows each part.
 const PART_MAX: Duration = Duration::from_secs(240);
-/// Minimum number of rounds of a soak, so that every kind of search gets several parts.
+/// Minimum number of rounds of a soak. In each round, every kind of search gets one part.
 const ROUNDS: u32 = 2;
 /// Shares of the kinds of searches in the time of a round (percent). In two hours on two cores,
 /// every fault is injected.
@@ -35,14 +36,14 @@ enum Kind {
     Shipped,
 }
 
-/// Options of a soak: all searches in turn.
+/// Options of a soak, which runs all searches for defects in turn.
 #[derive(Clone, Debug)]
 pub struct Soak {
     /// Path of the program whose system calls fail.
     pub program: PathBuf,
     /// Seed from which the seeds of all searches are derived.
     pub seed: u64,
-    /// Duration of all parts together, including parts before a resumption.
+    /// Duration of all parts of the soak together, including parts before a resumption.
     pub budget: Duration,
     /// Folder of the report, of failing cases, and of the state of the soak.
     pub out: PathBuf,
@@ -61,13 +62,14 @@ pub struct State {
     pub seconds: u64,
     /// Number of completed parts of the soak.
     pub parts: u64,
-    /// Number of cases by subject and outcome.
+    /// Number of fuzzing cases by subject of the search and by outcome.
     pub cases: BTreeMap<String, BTreeMap<String, u64>>,
     /// Number of scenarios that ran on several threads.
     pub divided: u64,
     /// Number of injected faults in the seed's order, and number of all faults.
     pub faults: (usize, usize),
-    /// Coverage of options that ran together within one part.
+    /// Numbers of options, pairs and triples that ran together since the last start or resumption
+    /// of the soak.
     pub coverage: Option<Reached>,
     /// Searches that the soak skipped, with reasons.
     pub skipped: Vec<String>,
@@ -103,7 +105,7 @@ impl State {
         }
         self.divided += report.divided;
         for finding in report.findings {
-            // The report has one example of several findings with one cause.
+            // If several findings have one cause, the report has one example.
             if !self.findings.iter().any(|known| is_like(known, &finding)) {
                 self.findings.push(finding);
             }
@@ -160,7 +162,7 @@ fn is_like(first: &Finding, second: &Finding) -> bool {
     first.kind == second.kind && words(first) == words(second)
 }
 
-/// Continues a soak from `state` until the budget runs out; writes the report after every part.
+/// Continues a soak from `state` until the time budget is used; writes the report after every part.
 ///
 /// # Errors
 /// If a process cannot be started, or the folder cannot be written to.
@@ -217,7 +219,8 @@ fn look(
     Ok(())
 }
 
-/// Injects faults in the order of the soak's seed, until every fault is done.
+/// Injects the next faults in the order of the soak's seed, until the time is over or every fault
+/// was injected.
 fn inject(options: &Soak, state: &mut State, time: Duration) -> io::Result<()> {
     let injected = faults::inject(&Faults {
         program: options.program.clone(),
