@@ -27,8 +27,8 @@ pub enum ThresholdRule {
     Static(u64),
 }
 
-/// Values for some queues that replace the policy's parameters. If a field is `None`, the policy's
-/// parameter applies.
+/// A buffer profile: values for some queues that replace the policy's parameters. If a field is
+/// `None`, the policy's parameter applies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BufferProfile {
     /// Numbers of the ports to which the profile applies; empty means all ports.

@@ -33,9 +33,9 @@ use std::sync::{PoisonError, RwLock};
 /// Longest name of an entry (bytes). Names become columns and folders.
 const LONGEST_NAME: usize = 40;
 
-/// Words that have another meaning where a name is expected.
-/// The reserved words belong to the command line or a scenario's table, or mean "no congestion
-/// control".
+/// Words that cannot be names of entries, because they have another meaning where a name is
+/// expected. The reserved words belong to the command line or a scenario's table, or mean "no
+/// congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Prefix of the names of result folders, which no entry's name may have.
 const RESERVED_PREFIX: &str = "seed-";
@@ -48,16 +48,16 @@ pub trait Entry: Send + Sync + 'static {
     /// `_` for entries chosen by the `kind` of a table.
     const SEPARATOR: char = '-';
 
-    /// Returns the description that all kinds of entries have in common.
+    /// Returns the fields that all kinds of registry entries have in common.
     fn card(&self) -> Card;
 }
 
-/// The fields that all kinds of entries have in common.
+/// The fields that all kinds of registry entries have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// Short name of the entry (`dt`) in scenario files, columns and reports.
     pub name: &'static str,
-    /// Other accepted names of the entry (`dynamic-threshold`).
+    /// Aliases of the registry entry (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
     /// Full name of the entry.
     pub title: &'static str,
@@ -65,7 +65,7 @@ pub struct Card {
     pub summary: &'static str,
     /// Source of the entry: authors, venue, equation.
     pub source: &'static str,
-    /// Parameters that the entry declares.
+    /// Parameters that the registry entry declares.
     pub params: &'static [ParamInfo],
 }
 
@@ -132,11 +132,12 @@ macro_rules! entry {
     };
 }
 
-/// All entries of a kind: the built-in list, then custom entries in the order of registration.
+/// All registry entries of a kind: the built-in list, then custom entries in the order of
+/// registration.
 pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
-    /// Custom entries. Custom entries exist until the process ends, like built-in entries, so
-    /// references need no counting.
+    /// The custom entries. Custom entries exist until the process ends, like built-in entries, so
+    /// no reference counts are needed.
     custom: RwLock<Vec<&'static E>>,
 }
 
@@ -255,7 +256,8 @@ impl<E: Entry> Registry<E> {
     }
 }
 
-/// A registry of any kind, for code that only lists entries: schema, documentation, command line.
+/// A registry of any kind of entry, for code that only lists entries: schema, documentation,
+/// command line.
 pub trait Catalog: Sync {
     /// Name of the kind of entry in messages, such as "policy".
     fn kind(&self) -> &'static str;
