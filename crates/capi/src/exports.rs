@@ -1,9 +1,9 @@
 //! The exported C functions: they read pointers, stop panics and call the caller's function for
 //! events.
 //!
-//! This module alone has `unsafe`, for two reasons: symbols without mangling, and pointers from C.
-//! Every pointer is checked for null. The C header states the duties of the caller. A pointer that
-//! is not null points to a valid value, and one thread at a time uses a switch.
+//! Only this module has `unsafe` code, for two reasons: symbols without mangling, and pointers from
+//! C. Every pointer is checked for null. The C header states the duties of the caller. A pointer
+//! that is not null points to a valid value, and one thread at a time uses a switch.
 //!
 //! Callbacks run after the last use of a reference to the switch, so callbacks may use or free the
 //! switch.
