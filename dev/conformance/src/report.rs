@@ -27,8 +27,8 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Returns a twentieth of the default effort, for a first check or for policies
-    /// with slow verdicts.
+    /// Returns settings with about a twentieth of the default number of scripts, for a first check
+    /// or for policies with slow verdicts.
     #[must_use]
     pub fn quick() -> Self {
         Self { exhaustive_length: 4, random_seeds: 0..6 }

@@ -53,7 +53,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlC
 }
 
 /// Rejects parameters that contradict each other. A contradiction does not depend on the path, so
-/// the check configures the control for a default path.
+/// the check configures the congestion control for a default path.
 fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlInfo>) -> Option<()> {
     let error = match chosen.info.configure(&chosen.params, &TcpConfig::default()) {
         Ok(_) => return Some(()),
@@ -92,9 +92,9 @@ pub(crate) fn read_base_rtt(
     base_rtt
 }
 
-/// Reads the keys of telemetry: which reports switches send to the control, and which packets
-/// collect the reports. If the control needs no reports, the resolved scenario omits the keys of
-/// telemetry, and keys in the file get a warning.
+/// Reads the keys of telemetry: which reports switches send to the congestion control, and which
+/// packets collect the reports. If the congestion control needs no reports, the resolved scenario
+/// omits the keys of telemetry, and keys in the file get a warning.
 pub(crate) fn read_telemetry(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,

@@ -77,7 +77,7 @@ impl Watchdog for QueueWatchdog {
 /// A test case of a PFC watchdog: polls of a queue, and the expected storms.
 #[derive(Clone, Debug)]
 pub struct WatchdogCase {
-    /// Claim of the case, and source of its numbers.
+    /// Claim that the case tests, and source of the expected numbers.
     pub head: Head,
     /// Settings of the watchdog under test.
     pub spec: WatchdogSpec,

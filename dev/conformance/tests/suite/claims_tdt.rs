@@ -212,8 +212,8 @@ claims! {
     }
 
     Holds "TDT-C1-1" tdt_c1_1_the_boundary_between_slow_and_fast_bursts_is_where_the_papers_three_schemes_put_it ("R <= C (1 + (1 + aN)/(aM)) is case 1") {
-        // ABM Eq. 28 and Plasticine Eq. 33 have N old queues and M new queues, all of weight a:
-        // gamma + (1 + S) gamma / (omega n).
+        // ABM Eq. 28 and Plasticine Eq. 33 describe N old queues and M new queues, all of weight a,
+        // by gamma + (1 + S) gamma / (omega n).
         let mut stream = RandomStream::new(1, "claims/c1", 0);
         let mut same = true;
         for _ in 0..100_000 {
