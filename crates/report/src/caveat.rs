@@ -457,8 +457,8 @@ fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 }
 
 fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    // The number of samples of a group is that of the smallest run. Groups have the order of their
-    // first appearance in the runs.
+    // The number of samples of a group of flows or queries is counted in the run with the fewest
+    // samples. Groups have the order of their first appearance in the runs.
     let mut groups: Vec<(String, u64)> = Vec::new();
     let mut queries: Vec<(String, u64)> = Vec::new();
     let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list

@@ -285,8 +285,8 @@ pub fn slowest(rows: Vec<PathRow>, iteration: Option<u32>) -> Vec<Vec<PathRow>> 
     slowest.into_values().map(|(_, path)| path).collect()
 }
 
-/// Critical paths of the slowest of the `counted` executions (schedule, iteration) of every
-/// schedule of a run; empty without schedules.
+/// Returns the critical path of the slowest execution of every schedule; empty without schedules.
+/// Only the executions in `counted` (schedule, iteration) are considered.
 pub(crate) fn critical_paths(
     result: &RunResult,
     counted: &BTreeSet<(u32, u32)>,

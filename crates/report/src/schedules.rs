@@ -19,7 +19,8 @@ pub struct ScheduleGroup {
     pub iterations: u64,
     /// Time of an execution, from the first ready node to the end of the last node (ns).
     pub iteration_ns: Option<Distribution>,
-    /// Time of an execution in which the rank that computes longest does not compute (ns).
+    /// Exposed communication of an execution (ns): the time in which the rank with the longest
+    /// computations does not compute.
     pub exposed_ns: Option<Distribution>,
     /// Send rate of the busiest rank: its sent bytes divided by the time of the execution (bit/s).
     /// For a ring or a direct algorithm, the rate is the bus bandwidth of NCCL's convention.

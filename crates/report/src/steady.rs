@@ -39,14 +39,14 @@ pub struct SteadyState {
     pub series: String,
     /// Number of finished flows or queries in the series.
     pub values: usize,
-    /// Number of values in the warm-up. `None` if no steady state is visible, or
-    /// with too few values.
+    /// Number of completion times in the warm-up. `None` if no steady state is visible, or with too
+    /// few values.
     pub left_out: Option<usize>,
     /// Start of the first flow or query after the warm-up (ns).
     pub from_ns: u64,
-    /// Mean slowdown of all values, with the warm-up.
+    /// Mean slowdown of all flows or queries of the series, including the warm-up.
     pub mean_of_all: f64,
-    /// Mean slowdown of the values after the warm-up.
+    /// Mean slowdown of the flows or queries after the warm-up.
     pub mean: f64,
     /// Half-width of the mean's 95 % interval by batch means. `None` with too few values or
     /// dependent batches.
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use bufferlab_units::RandomStream;
 
-    /// Draws noise about a level that is reached after `warm` values.
+    /// Draws random values about a mean level; the level rises until `warm` values are drawn.
     fn values(count: usize, warm: usize, noise: &mut RandomStream) -> Vec<f64> {
         let level = |at: usize| if at < warm { 2.0 * at as f64 / warm as f64 } else { 2.0 };
         (0..count).map(|at| 1.0 + level(at) + noise.next_f64() - 0.5).collect()

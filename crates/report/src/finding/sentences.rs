@@ -238,7 +238,7 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
     let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
     let Amount { size, interval, is_multiple } = amount;
-    // Formats a sentence about more or less of `what`; `is_much` is for uncountable
+    // Formats a sentence that schemes have more or fewer `what`; `is_much` is for uncountable
     // nouns, such as time.
     let of = |stem: &str, what: &str, is_much: bool| {
         let verb = verb(stem);

@@ -244,8 +244,8 @@ impl Timeline {
         };
         let (mut total, mut length, mut threshold) =
             (Steps::new(u64::max), Steps::new(u64::max), Steps::new(u64::min));
-        // Table rows of one instant are adjacent, with the switch's own row before the rows of
-        // queues. So the next row of the switch itself begins a new instant.
+        // Table rows of one instant are adjacent: first the row of the whole switch, then the rows
+        // of its queues. So the next row of the whole switch begins a new instant.
         let mut open: Option<(usize, Option<SeriesRow>)> = None;
         let mut close = |(at, row): (usize, Option<SeriesRow>)| {
             length.set(at, Some(row.as_ref().map_or(0, |row| row.occupancy_bytes)));

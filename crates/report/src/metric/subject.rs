@@ -139,7 +139,8 @@ impl Scope {
     }
 }
 
-/// Returns the texts in place of the `{}`, if `text` matches this pattern.
+/// Returns the parts of `text` at the places of `{}` in `pattern`; `None` if `text` does not match
+/// the pattern.
 pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
     let mut literals = pattern.split("{}");
     let mut rest = text.strip_prefix(literals.next()?)?;

@@ -90,7 +90,7 @@ pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
     }
 }
 
-/// Draws the legend symbol of a series, 30 wide and 12 high.
+/// Draws the legend symbol of a series, 30 units wide and 12 units high.
 pub(super) fn swatch(class: &str, mark: Mark) -> Markup {
     html! {
         @match mark {
