@@ -23,7 +23,7 @@ const CABLE_METRES: f64 = 5.0;
 /// Largest egress lossy pool that the simulated switch accepts, as a multiple of the ingress pool.
 const LOSSY_POOL_MAX: f64 = 64.0;
 
-/// Limit of a group or queue in the units of the simulated switch.
+/// Limit of a priority group or queue in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// The limit is a multiple of the pool's free memory.
@@ -39,11 +39,11 @@ pub struct GroupModel {
     pub profile: String,
     /// Reserve of the priority group (bytes, in whole cells).
     pub reserve: u64,
-    /// Limit for the group's occupancy, at which the group pauses the sender.
+    /// Limit of the priority group's occupancy, at which the group pauses the sender.
     pub limit: Limit,
-    /// Headroom of the group beyond the limit (bytes, in whole cells).
+    /// Headroom of the priority group beyond the limit (bytes, in whole cells).
     pub headroom: u64,
-    /// Occupancy at which the group resumes the sender at the latest (bytes).
+    /// Occupancy at which the priority group resumes the sender at the latest (bytes).
     pub xon: u64,
     /// Distance of the group's resume point below its pause point (bytes, in whole cells).
     pub xon_offset: u64,
@@ -52,10 +52,10 @@ pub struct GroupModel {
 /// A lossy egress queue at a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueModel {
-    /// Limit for the occupancy at which the queue loses packets.
+    /// Limit of the queue's occupancy, beyond which the queue loses packets.
     pub limit: Limit,
-    /// Minimum of the queue (bytes, in whole cells), if the chip subtracts this minimum from the
-    /// memory that ingress queues share.
+    /// Guaranteed minimum of the queue (bytes, in whole cells), if the chip subtracts this minimum
+    /// from the memory that ingress queues share.
     pub minimum: u64,
 }
 

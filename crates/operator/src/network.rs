@@ -53,7 +53,7 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the ports of all switches that have hosts.
+    /// Returns the ports that connect hosts, of all switches.
     pub(crate) fn host_ports(self, model: &Model) -> impl Iterator<Item = &PortModel> {
         let (times, number) = match self {
             Self::Star => (1, model.ports.len()),

@@ -84,7 +84,7 @@ impl Schedule {
     }
 }
 
-/// Keys of a limited rate as TOML, if the scheduler has a peak rate in bytes.
+/// Formats the keys of a rate limit as TOML, if the scheduler has a peak rate in bytes.
 fn limit(scheduler: &Scheduler) -> Option<String> {
     let most = scheduler.most.filter(|_| !scheduler.counts_packets)?;
     let burst = scheduler.burst.unwrap_or(BURST);

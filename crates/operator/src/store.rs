@@ -36,7 +36,7 @@ pub(crate) const KEY_MAX: usize = 4_096;
 /// Largest length of a server's error text in a message (characters).
 const SHOWN_MAX: usize = 300;
 
-/// Number of attempts to ask a question if connections break.
+/// Number of attempts to send a command to the database if connections break.
 const ATTEMPTS: u32 = 3;
 
 /// Databases of SONiC in a Redis server, by number.

@@ -48,19 +48,19 @@ impl Point {
 /// Pause points of groups that fill together: in each round, every group gets one packet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Together {
-    /// Number of groups that fill together.
+    /// Number of priority groups that fill together.
     pub groups: usize,
-    /// Number of packets at which each group pauses. The simulated number is the number of the last
-    /// group that pauses.
+    /// Number of packets at which each group pauses its sender. In the simulation, this is the
+    /// round in which the last group pauses.
     pub pause: Point,
 }
 
-/// Test vectors of the lossless groups that have one profile.
+/// Test vectors of the lossless priority groups that have one buffer profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupVector {
-    /// Name of the profile that the groups have.
+    /// Name of the buffer profile that the lossless groups have.
     pub profile: String,
-    /// Speed of the ports that have the groups (Mb/s).
+    /// Speed of the ports with these lossless groups (Mb/s).
     pub speed_mbps: Option<u64>,
     /// Length of the cables at these groups' ports (metres).
     pub cable_metres: Option<f64>,
@@ -70,31 +70,31 @@ pub struct GroupVector {
     pub groups: Vec<(u8, u8)>,
     /// Guaranteed minimum of each priority group (packets).
     pub minimum: u64,
-    /// Number of packets at which a lone group pauses.
+    /// Number of packets at which a lone priority group pauses its sender.
     pub pause: Point,
-    /// Number of the first packet that the group loses.
+    /// Number of the first packet that a lone priority group loses.
     pub loss: Point,
-    /// Number of packets below the pause point at which the group resumes.
+    /// Number of packets below the pause point at which the priority group resumes its sender.
     pub resume: Point,
-    /// Pause points of groups that fill one after the other.
+    /// Pause points of priority groups that fill one after the other.
     pub sequence: Vec<Point>,
     /// Pause points of groups that fill together, for several numbers of groups.
     pub together: Vec<Together>,
-    /// Number of groups that the headroom pool of a slice can serve. Each group stores `full`
-    /// packets, and the last group stores `partial` packets.
+    /// Number of priority groups that the headroom pool of a slice can serve. Each group stores
+    /// `full` packets, and the last group stores `partial` packets.
     pub pool: Option<PoolVector>,
 }
 
 /// Numbers of packets that groups store in a headroom pool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PoolVector {
-    /// Number of groups whose headroom the pool serves until it is full.
+    /// Number of priority groups that fill their headroom until the headroom pool is full.
     pub groups: u64,
     /// Number of packets that every group except the last stores after its pause.
     pub full: u64,
     /// Number of packets that the last group stores after its pause.
     pub partial: u64,
-    /// Number of packets that all groups of the pool store together.
+    /// Number of packets that all priority groups store together in the headroom pool.
     pub sum: Point,
 }
 

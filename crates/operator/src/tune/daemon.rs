@@ -22,7 +22,7 @@ const BACK: Duration = Duration::from_secs(10);
 pub enum DaemonEvent {
     /// The daemon changed an alpha, or in a dry run would change the alpha (`applied` is false).
     Change {
-        /// Changed profile, exponents and reason of the change.
+        /// Changed profile, old and new exponent of alpha, and reason for the change.
         decision: Decision,
         /// Whether the daemon wrote the change to the switch.
         applied: bool,

@@ -25,7 +25,7 @@ const BYTES_MAX: u64 = 16 << 20;
 pub struct Entry {
     /// Configured exponent of the profile's alpha.
     pub configured: i8,
-    /// Exponents that a tuner has written, or tried to write.
+    /// Exponents of alpha that a tuner has written, or tried to write.
     pub ours: BTreeSet<i8>,
 }
 

@@ -38,13 +38,13 @@ const GAP_PS: u64 = 41_000;
 /// QoS of the switch: schedulers and WRED of the queues with traffic.
 struct Qos {
     name: &'static str,
-    /// Kind and weight of the queues of a port, by index of [`QUEUES`].
+    /// Scheduler kind and weight of the queues of a port, by index of [`QUEUES`].
     schedulers: fn(usize) -> [(&'static str, u64); 4],
     /// Peak rate of a queue of a port, by index of [`QUEUES`].
     rates: fn(usize, usize) -> Option<Rate>,
     /// Peak rate of a whole port.
     port_rate: fn(usize) -> Option<Rate>,
-    /// WRED of a queue of a port, by index of [`QUEUES`].
+    /// WRED settings of a queue of a port, by index of [`QUEUES`].
     wred: fn(usize, usize) -> Option<Wred>,
     /// Sizes of packets, by index of [`QUEUES`].
     sizes: [u64; 4],
