@@ -26,7 +26,7 @@ const EXPONENTS: std::ops::RangeInclusive<i8> = -8..=8;
 /// Watermarks of a priority group or a queue at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Name of the port that has the group or queue.
+    /// Name of the port that has the priority group or queue.
     pub port: String,
     /// Number of the priority group or queue at its port.
     pub index: u8,
@@ -58,7 +58,7 @@ pub struct Sample {
 pub struct Interval {
     /// Lower bound of the estimated value.
     pub least: f64,
-    /// Upper bound of the estimated value; absent if no reading limits the value.
+    /// Upper bound of the estimated value; absent if no watermark limits the value.
     pub most: Option<f64>,
 }
 
@@ -85,7 +85,7 @@ pub struct ProfileEstimate {
     pub profile: String,
     /// Name of the pool that the profile is in.
     pub pool: String,
-    /// Number of readings of groups or queues that reached their limit.
+    /// Number of watermark readings from groups or queues that reached their limit.
     pub readings: usize,
     /// Bounds of the profile's alpha, if the pool has the configured size.
     pub alpha: Interval,
@@ -113,7 +113,7 @@ pub struct Calibration {
     pub cell_divides: u64,
     /// Cell of the chip (bytes); 1 if the chip counts bytes.
     pub cell: u64,
-    /// Estimates of the profiles that have readings.
+    /// Estimates for the buffer profiles that have watermark readings.
     pub profiles: Vec<ProfileEstimate>,
     /// Peak memory of each pool (bytes): a lower bound of the pool's size.
     pub pools: BTreeMap<String, u64>,
@@ -142,7 +142,8 @@ struct Gathered {
 struct Reached {
     /// Peak of the shared memory of this group or queue (bytes).
     own: u64,
-    /// Shared memory of each other group or queue of the pool (bytes), if it is above 0.
+    /// Shared memory of each other group or queue of the pool (bytes), without empty groups and
+    /// queues.
     others: Vec<u64>,
     /// Watermark of the whole buffer pool (bytes).
     pool: Option<u64>,
@@ -355,7 +356,7 @@ impl Gathered {
         }
     }
 
-    /// Returns the evidence of all readings for each exponent in [`EXPONENTS`].
+    /// Returns the evidence of all watermark readings for each exponent of alpha in [`EXPONENTS`].
     fn evidence(&self) -> Vec<f64> {
         let of = |exponent: i8| {
             let alpha = 2f64.powi(i32::from(exponent));
@@ -407,7 +408,7 @@ impl Gathered {
     }
 }
 
-/// Describes the configured values that the readings exclude, in sentences.
+/// Describes the configured values that the watermark readings exclude, in sentences.
 fn departures(profiles: &[ProfileEstimate], divisor: u64, chip: &Chip) -> Vec<String> {
     let mut found = Vec::new();
     if divisor > 0 && !divisor.is_multiple_of(chip.cell) {

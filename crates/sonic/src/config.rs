@@ -79,7 +79,7 @@ pub struct Pool {
     pub mode: Option<Placed<Mode>>,
     /// Size of the pool (bytes); absent if the switch computes the size.
     pub size: Option<Placed<u64>>,
-    /// Headroom that groups share in the pool (bytes).
+    /// Headroom that priority groups share in the pool (bytes).
     pub xoff: Option<Placed<u64>>,
     /// Percentage of the switch's pool memory that belongs to the pool.
     pub percentage: Option<Placed<u64>>,
@@ -103,13 +103,15 @@ pub struct Profile {
     pub name: String,
     /// Name of the pool that the profile is in.
     pub pool: Option<Placed<String>>,
-    /// Reserve of each group or queue with the profile (bytes).
+    /// Reserve of each priority group or queue with the profile (bytes).
     pub size: Option<Placed<u64>>,
     /// Limit of the profile in the pool.
     pub threshold: Option<Placed<Threshold>>,
-    /// Occupancy at which a group with the profile resumes at the latest (bytes).
+    /// Occupancy at which a priority group with the profile resumes its sender at the latest
+    /// (bytes).
     pub xon: Option<Placed<u64>>,
-    /// Distance below the threshold at which a group with the profile resumes (bytes).
+    /// Distance below the threshold at which a priority group with the profile resumes its sender
+    /// (bytes).
     pub xon_offset: Option<Placed<u64>>,
     /// Headroom of the profile beyond the threshold (bytes). A profile with headroom is lossless.
     pub xoff: Option<Placed<u64>>,
@@ -119,7 +121,7 @@ pub struct Profile {
     pub discard_action: Option<Placed<String>>,
 }
 
-/// Reference of a group or queue to its profile.
+/// Reference of a priority group or queue to its buffer profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
     /// The group or queue has the buffer profile of the given name.
@@ -261,14 +263,14 @@ pub struct LookupRow {
     pub cable_metres: f64,
     /// Reserve of a priority group (bytes).
     pub size: u64,
-    /// Occupancy at which a group resumes at the latest (bytes).
+    /// Occupancy at which a priority group resumes its sender at the latest (bytes).
     pub xon: u64,
     /// Headroom of a priority group (bytes).
     pub xoff: u64,
     /// Value of `dynamic_th` or `static_th`; the mode of the pool decides which of the two keys the
     /// row has.
     pub threshold: i64,
-    /// Distance below the threshold at which a group resumes (bytes).
+    /// Distance below the threshold at which a priority group resumes its sender (bytes).
     pub xon_offset: Option<u64>,
 }
 

@@ -31,10 +31,10 @@ pub struct Limit {
 /// Usable headroom of a lossless priority group, and the headroom that the group needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// Headroom that one group can use (bytes): the smaller of its profile's headroom and the
-    /// headroom pool of a slice.
+    /// Headroom that one priority group can use (bytes): the smaller of its profile's headroom and
+    /// the headroom pool of a slice.
     pub bytes: u64,
-    /// Headroom of the group's profile (bytes).
+    /// Headroom of the priority group's buffer profile (bytes).
     pub asked: u64,
     /// Speed of the port (Mb/s).
     pub speed_mbps: u64,

@@ -37,7 +37,7 @@ impl<'c> Context<'c> {
         Self { config, options, memory, classes, lossy_queues: lossy.into_values().collect() }
     }
 
-    /// Pause point of a lone group of a class (bytes).
+    /// Pause point of a lone priority group of a class (bytes).
     pub(super) fn pause(&self, class: &Class) -> Option<u64> {
         let memory = self.memory.as_ref()?;
         Some(memory.group(self.config, class, 64)?.pause * memory.chip.cell)

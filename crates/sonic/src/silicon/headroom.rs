@@ -20,17 +20,17 @@ const MTU: u64 = 9_100;
 /// Usable headroom of a lossless priority group, and the headroom that the group needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupHeadroom {
-    /// Speed of the port that has the group (Mb/s).
+    /// Speed of the port that has the priority group (Mb/s).
     pub speed_mbps: u64,
     /// Length of the port's cable (metres).
     pub cable_metres: f64,
     /// Size of the largest lossless packet (bytes).
     pub mtu: u64,
-    /// Headroom of the group's profile (bytes).
+    /// Headroom of the priority group's buffer profile (bytes).
     pub asked: u64,
-    /// Headroom that one group can use (bytes): at most the headroom pool of its slice.
+    /// Headroom that one priority group can use (bytes): at most the headroom pool of its slice.
     pub usable: u64,
-    /// Headroom that the group needs on this cable.
+    /// Headroom that the priority group needs on this cable.
     pub needs: HeadroomNeeds,
 }
 

@@ -105,14 +105,14 @@ impl Memory {
         Ok(Self { chip, pool: name.to_owned(), net, why, terms, shared, headroom_pool, reserves })
     }
 
-    /// Maximum headroom of a group (bytes): the headroom pool of its slice.
+    /// Maximum headroom of a priority group (bytes): the headroom pool of its slice.
     #[must_use]
     pub fn usable_headroom_bytes(&self) -> u64 {
         self.headroom_pool.map_or(u64::MAX, |pool| pool * self.chip.cell)
     }
 
-    /// Headroom that one group can use (cells, or bytes): the `asked` headroom of its profile, at
-    /// most the headroom pool of its slice.
+    /// Headroom that one priority group can use (cells, or bytes): the `asked` headroom of its
+    /// profile, at most the headroom pool of its slice.
     #[must_use]
     pub fn usable_headroom(&self, asked: u64) -> u64 {
         self.headroom_pool.map_or(asked, |pool| asked.min(pool))

@@ -35,17 +35,17 @@ pub struct GroupPoint {
     pub dynamic_th: Option<i8>,
     /// Occupancy at which the lossless group pauses the sender (cells, or bytes).
     pub pause: u64,
-    /// Headroom that one group can use: the smaller of its profile's headroom and the headroom pool
-    /// of a slice.
+    /// Headroom that one priority group can use: the smaller of its profile's headroom and the
+    /// headroom pool of a slice.
     pub headroom: u64,
-    /// Headroom of the group's profile before the first loss (cells, or bytes), without the limit
-    /// of the headroom pool.
+    /// Headroom of the priority group's profile before the first loss (cells, or bytes), without
+    /// the limit of the headroom pool.
     pub headroom_asked: u64,
     /// Sentence that answers whether the headroom is enough; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,
-    /// Number of the first cell that the group loses, from 1.
+    /// Number of the first cell that the lossless group loses, from 1.
     pub drop: u64,
-    /// Distance of the group's resume point below its pause point.
+    /// Distance of the lossless group's resume point below its pause point.
     pub resume_below: u64,
     /// Numbers of packets of the requested size until pause, first loss and resume.
     pub packets: [u64; 3],
@@ -58,11 +58,11 @@ pub struct GroupPoint {
 pub struct HeadroomPool {
     /// Headroom pool of one slice (cells, or bytes).
     pub cells: u64,
-    /// Headroom of one group with the profile (cells, or bytes).
+    /// Headroom of one priority group with the profile (cells, or bytes).
     pub full: u64,
     /// Name of the profile that groups of the headroom pool have.
     pub profile: String,
-    /// Number of groups until the headroom pool is empty. The last group gets `partial`.
+    /// Number of priority groups until the headroom pool is used up. The last group gets `partial`.
     pub groups: u64,
     /// Headroom that the pool has left for the last group (cells, or bytes).
     pub partial: u64,
