@@ -20,12 +20,12 @@ const ROWS_MAX: u64 = 3_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum By {
-    /// One group per egress port.
+    /// The window is divided by egress port.
     #[default]
     Port,
     /// The window is divided by queue: port and priority.
     Queue,
-    /// One group per traffic class.
+    /// The window is divided by traffic class.
     Class,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Window {
     pub(crate) until: u64,
     /// Time span of a point in the window (ps).
     pub(crate) step: u64,
-    /// Whether the request asked for finer points than the data have.
+    /// Whether the request asked for a finer time resolution than the data have.
     pub(crate) is_coarse: bool,
     /// Times at which the points of the window end (ps).
     pub(crate) times: Vec<u64>,
