@@ -13,7 +13,8 @@
 //! ```
 //!
 //! A congestion control ([`crate::CONGESTION_CONTROLS`]) sets the rate,
-//! and some controls also set the window. [`Recovery`] repeats lost segments, at any rate.
+//! and some controls also set the window. [`Recovery`] repeats lost segments
+//! under every congestion control.
 
 mod queue_pair;
 mod responder;

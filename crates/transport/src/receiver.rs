@@ -65,8 +65,9 @@ impl Receiver {
         self.unacknowledged += 1;
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
-            // Segments that wait for their ACK had the opposite mark.
-            // The receiver first acknowledges the waiting segments with their opposite mark.
+            // Either this segment or the segments that wait for their ACK had a
+            // congestion mark. The receiver first acknowledges the waiting segments, with
+            // the mark that these segments had.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),

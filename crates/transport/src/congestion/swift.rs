@@ -56,7 +56,7 @@ const SMALLEST: f64 = 0.001;
 /// Number of consecutive timeouts that reset the window to the smallest (RETX_RESET_THRESHOLD).
 const TIMEOUTS_TO_RESET: u32 = 5;
 
-/// State of the control Swift.
+/// State of the congestion control Swift.
 #[derive(Clone, Debug)]
 pub struct Swift {
     /// Window of the flow (segments). The window may be less than one segment.

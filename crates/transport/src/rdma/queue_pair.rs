@@ -200,7 +200,8 @@ impl QueuePair {
             delivered -= self.sacked.remove_below(cumulative);
         }
         self.una = cumulative;
-        // After the sender went back, an ACK for segments that were sent earlier may still arrive.
+        // After a return to an earlier segment (go-back-N), an ACK for segments that were
+        // sent before may still arrive.
         self.next = self.next.max(cumulative);
         self.resent_below = self.resent_below.max(cumulative);
         self.lost_below = self.lost_below.max(cumulative);

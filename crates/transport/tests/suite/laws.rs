@@ -429,8 +429,8 @@ fn powertcp_follows_algorithm_1() {
     let mut flow = Flow::new("powertcp", config());
     let power = |flow: &Flow| probed(&flow.control, "power");
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 0, 0)], ..TestAck::default() });
-    // In 8 us the queue grew by 10 kB while 10 kB were sent. So the current is 2 b, the voltage 100
-    // + 10 kB, the power 2.2, and the smoothed power 1 + 0.1 * 1.2.
+    // In 8 us the queue grew by 10 kB while 10 kB were sent. So the current is twice the bandwidth
+    // b, the voltage 100 + 10 kB, the power 2.2, and the smoothed power 1 + 0.1 * 1.2.
     flow.ack(TestAck { telemetry: &[report(8, 10_000, 10_000)], ..TestAck::default() });
     near(power(&flow), 1.12, 1e-9);
     let first = 0.9 * (100.0 / 1.12 + 10.0) + 0.1 * 100.0;
