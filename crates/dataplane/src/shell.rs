@@ -169,7 +169,7 @@ impl Opened<'_> {
         }
         shell.pipeline.set_capture(capture);
         if let Some(ready) = ready {
-            // The receiver of the message may be gone if the caller does not wait for it.
+            // The receiver of the message may be gone if the caller does not wait for the message.
             let _ = ready.send(());
         }
         let stolen = stolen();
