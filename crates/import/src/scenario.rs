@@ -117,8 +117,8 @@ fn slowest(imported: &Imported) -> BitRate {
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
 }
 
-/// Least time that a schedule takes: the larger of two times. One is the time of its longest chain.
-/// The other is the time to send the data of its busiest rank to other servers.
+/// Least time that a schedule takes: the larger of two times. One is the time of the schedule's
+/// longest chain. The other is the time to send the data of the busiest rank to other servers.
 fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>) -> Time {
     let is_inside = |transfer: Transfer| {
         ranks_per_server.is_some_and(|ranks| transfer.src / ranks == transfer.dst / ranks)
