@@ -64,7 +64,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Capacity of the network of which the load is a fraction.
+    /// Network capacity that corresponds to a load of 1.
     pub enum LoadReference {
         LeafUplinks = "leaf_uplinks": "capacity from the racks' switches to other switches",
         HostLinks = "host_links": "capacity of the access links",
@@ -187,7 +187,7 @@ fn between(params: &Params, context: &WorkloadContext<'_>) -> Result<Option<Ends
     Ok(Some((context.hosts(params, "from")?, context.hosts(params, "to")?)))
 }
 
-/// Share of one host in the capacity that a load refers to, in the network as built.
+/// Share of one host in the network capacity that corresponds to a load of 1, before any failure.
 fn capacity_bps_per_host(
     context: &WorkloadContext<'_>,
     network: &Topology,
