@@ -176,10 +176,10 @@ struct AnswerRecord {
 struct StepRecord {
     name: String,
     formula: String,
-    /// Formula with numbers in place of its symbols.
+    /// Formula of the step, with numbers in place of its symbols.
     substituted: String,
     result: String,
-    /// Paper and equation of the step. Empty for arithmetic.
+    /// Paper and equation that justify the step of the derivation. Empty for arithmetic.
     source: String,
 }
 

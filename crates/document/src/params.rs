@@ -98,7 +98,7 @@ impl Converter<'_> {
             .map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
     }
 
-    /// Converts a TOML list of tables with parameters.
+    /// Converts a TOML list of tables to a parameter value. The tables contain further parameters.
     fn tables(
         &self,
         path: &str,
@@ -213,7 +213,7 @@ impl Converter<'_> {
         Some(ParamValue::Texts(names))
     }
 
-    /// Converts a TOML list of pairs of names.
+    /// Converts a TOML list of pairs of names to a parameter value.
     fn pairs(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         let example = info.example();
         let wanted = expected(info, &example);

@@ -25,7 +25,7 @@ pub struct TableSpec {
 pub struct Variant {
     /// Value of the key `kind` that selects the variant's keys.
     pub kind: &'static str,
-    /// Purpose of the kind in one sentence.
+    /// Purpose of this kind of table in one sentence.
     pub doc: &'static str,
     /// Keys that only tables of this kind have.
     pub keys: &'static [KeySpec],
@@ -36,7 +36,7 @@ pub struct Variant {
 pub struct KeySpec {
     /// Name of the key in a document.
     pub name: &'static str,
-    /// Kind of the key's value.
+    /// Kind of value that the key accepts, such as a size or a time.
     pub kind: Kind,
     /// Whether a document must set the key.
     pub presence: Presence,
@@ -115,25 +115,25 @@ pub enum Kind {
     Rate,
     /// A value that is a whole number.
     Count {
-        /// Smallest accepted whole number.
+        /// Smallest whole number that the key accepts.
         min: u64,
-        /// Largest accepted whole number.
+        /// Largest whole number that the key accepts.
         max: u64,
     },
     /// A value that is a number, or a fraction such as `"1/16"`.
     Ratio {
-        /// Smallest accepted number; with `open` the number must be larger.
+        /// Smallest number that the key accepts; with `open` the number must be larger.
         min: f64,
-        /// Largest accepted number.
+        /// Largest number that the key accepts.
         max: f64,
         /// Whether the number `min` itself is refused.
         open: bool,
     },
     /// One ratio, or a list with one ratio per priority.
     Ratios {
-        /// Smallest accepted ratio of the list.
+        /// Smallest ratio that the list may contain.
         min: f64,
-        /// Largest accepted ratio of the list.
+        /// Largest ratio that the list may contain.
         max: f64,
     },
     /// A value that is any finite number.
@@ -179,9 +179,9 @@ pub enum Kind {
     },
     /// A value that is a list of whole numbers.
     Counts {
-        /// Smallest accepted number of the list.
+        /// Smallest number that the list may contain.
         min: u64,
-        /// Largest accepted number of the list.
+        /// Largest number that the list may contain.
         max: u64,
     },
     /// A value that is a list of pairs of names.
@@ -221,7 +221,7 @@ pub enum Kind {
 pub struct Expected<'a> {
     /// Name of the key that has the value.
     pub name: &'a str,
-    /// Kind of the expected value.
+    /// Kind of value that the key accepts.
     pub kind: Kind,
     /// An example value of the key.
     pub example: &'a str,

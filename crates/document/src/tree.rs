@@ -28,9 +28,9 @@ impl Origin {
 /// A value of a document with its place in the source.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Value of the item without its place.
+    /// Content of the document's value, without its place.
     pub value: Value,
-    /// Place of the value in its source.
+    /// Place of the value in the text from which it was read.
     pub origin: Origin,
 }
 
@@ -107,7 +107,7 @@ pub struct Entry {
     pub key: String,
     /// Place of the key in its source.
     pub key_origin: Origin,
-    /// Value of the entry, with its place.
+    /// Value after the equals sign of the entry, with its place.
     pub item: Item,
 }
 

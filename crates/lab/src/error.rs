@@ -115,7 +115,7 @@ pub enum PlanError {
     /// The plan would mix, repeat or remove results.
     #[error("{message}")]
     Refused {
-        /// Description of the problem with the plan.
+        /// Description of the problem with the plan of runs.
         message: String,
         /// Advice to the user about the problem with the plan.
         help: String,

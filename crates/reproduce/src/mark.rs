@@ -38,7 +38,7 @@ pub struct PaperMark {
 /// A mark of a paper's number at axis values that the experiment ran.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<'a> {
-    /// Definition of the mark in the experiment file.
+    /// Definition of the paper's mark in the experiment file.
     pub(crate) mark: &'a PaperMark,
     /// Index of the mark's axis value, for every axis of the experiment.
     pub(crate) places: Vec<usize>,

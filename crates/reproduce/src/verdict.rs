@@ -46,7 +46,7 @@ pub enum Verdict {
     Void,
 }
 
-/// Standing of a statement: whether it holds according to its verdict.
+/// Whether a statement holds according to its verdict: yes, no, undecided, or not judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The statement holds as the paper prints it, or as corrected.
@@ -139,7 +139,7 @@ impl Verdict {
         TABLE[self as usize].1
     }
 
-    /// Standing of a statement that has the verdict `self`.
+    /// Returns whether a statement with the verdict `self` holds.
     #[must_use]
     pub const fn standing(self) -> Standing {
         TABLE[self as usize].2

@@ -25,7 +25,7 @@ pub struct Content {
 /// A difference between the contents of two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// A key of the scenario has different values.
+    /// A key of the scenario has different values in the two runs.
     Key {
         /// Dotted key; entries of a list are numbered from 0.
         key: String,

@@ -100,7 +100,7 @@ impl PfcSpec {
         self.by_port.iter().rev().find_map(own).unwrap_or(self.reaction)
     }
 
-    /// Whether some ports have other lossless priorities than others.
+    /// Whether the lossless priorities differ between the switch's ports.
     #[must_use]
     pub fn differs_by_port(&self) -> bool {
         !self.ports.is_empty() || self.by_port.iter().any(|entry| entry.priorities.is_some())

@@ -17,7 +17,7 @@ use bufferlab_params::{Card, Entry, ParamKind, ParamValue, Params, Profile, Regi
 pub(crate) struct Chosen<E: Entry> {
     pub(crate) info: &'static E,
     pub(crate) params: Params,
-    /// Place in the file where the entry is chosen.
+    /// Place in the scenario file where the registry entry is chosen.
     pub(crate) origin: Origin,
     pub(crate) origins: Vec<(String, Origin)>,
 }
