@@ -1,8 +1,8 @@
 //! Metrics of bufferlab's run, with the definitions of the ns-3 artifact.
 //!
-//! The definitions of the metrics equal the ns-3 artifact's definitions. So differences come from
-//! the behaviour of the simulators. Percentiles have no interpolation. Occupancy is sampled, not a
-//! time-weighted mean. Losses and marks are counted by tier.
+//! The definitions of the metrics equal the ns-3 artifact's definitions, so all differences are due
+//! to the simulators. Percentiles have no interpolation. Occupancy is sampled, not a time-weighted
+//! mean. Losses and marks are counted by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -11,7 +11,7 @@ use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Size below which a flow is short: 100 KB, a bandwidth-delay product.
+/// Size below which a flow is short: 100 KB, the bandwidth-delay product of the network (bytes).
 pub const SHORT_FLOW_BYTES: u64 = 100_000;
 
 /// A finished flow of bufferlab or of the ns-3 reference.
@@ -39,18 +39,19 @@ pub struct Flow {
     pub timeouts: Option<u32>,
 }
 
-/// Tier of a port in the network. The ns-3 reference counts drops and marks by tier.
+/// Tier of a switch port: leaf to host, leaf to spine, or spine. The ns-3 reference counts drops
+/// and marks by tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Ports of a leaf towards its hosts.
+    /// Ports of a leaf switch towards its hosts.
     LeafDown,
-    /// Ports of a leaf towards the spines.
+    /// Ports of a leaf switch towards the spines.
     LeafUp,
     /// Ports of a spine switch.
     Spine,
 }
 
-/// Numbers of packets by the tier of the port at which the packets were counted.
+/// Numbers of dropped or marked packets, by the tier of the port at which the packets were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByTier {
     /// Number of packets at ports from leaves to hosts.
@@ -96,7 +97,7 @@ pub struct Outcome {
     pub marks: ByTier,
     /// Number of packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,
-    /// Samples of the occupancy of leaf 0: time (ns) and percentage of its buffer.
+    /// Samples of the occupancy of switch leaf 0: time (ns) and percentage of its buffer.
     pub occupancy: Vec<(u64, f64)>,
     /// Samples of leaf 0's occupancy by priority and time (ns); no samples while queues are empty.
     pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,
