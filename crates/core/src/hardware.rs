@@ -28,8 +28,8 @@ pub struct Hardware {
     pub packet_overhead: u32,
     /// Accounting of lossless traffic in the chip.
     pub accounting: Accounting,
-    /// Reserve of each queue and port. The switch stores a packet in a reserve without asking the
-    /// policy. The policy divides the rest of the memory.
+    /// Reserved space of each queue and port. The switch stores a packet in a reserve without
+    /// asking the policy. The policy divides the rest of the memory.
     pub reserves: Reserves,
     /// Maximum bytes of all queues of a port together, reserves included. `None` if ports have no
     /// limit.

@@ -122,9 +122,9 @@ bufferlab_params::entry! {
         /// Refuses parameters that contradict each other on any switch.
         /// Each value is in the domain of its parameter.
         pub check: fn(&Params) -> Result<(), Faults>,
-        /// The constructor of the rule.
-        /// `Params` is complete, every value is in its domain, and `check` reported no fault.
-        /// The constructor refuses only values that do not fit the switch.
+        /// Constructor of the marking rule. `Params` is complete, every value is in its domain, and
+        /// `check` reported no fault. The constructor refuses only values that do not fit the
+        /// switch.
         pub build: MarkerConstructor,
     }
 }
@@ -268,7 +268,8 @@ impl Marking {
         Self::Boxed(Box::new(rule))
     }
 
-    /// Failure of a custom rule ([`MarkingRule::take_failure`]). Built-in rules do not fail.
+    /// Failure of a custom marking rule ([`MarkingRule::take_failure`]). Built-in rules do not
+    /// fail.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<MarkingFailure> {
         match self {
@@ -320,8 +321,8 @@ impl Marker {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark a packet at `moment`. Built-in rules examine each packet once, on
-    /// arrival or on departure.
+    /// Whether the marking rule may mark a packet at `moment`. Built-in rules examine each packet
+    /// once, on arrival or on departure.
     #[inline]
     #[must_use]
     pub(crate) fn marks_at(&self, moment: Moment) -> bool {
@@ -340,8 +341,8 @@ impl Marker {
         matches!(self.rule, Marking::Boxed(_))
     }
 
-    /// Whether the rule may drop packets that it cannot mark. A switch whose rule may drop takes
-    /// the slow path of non-ideal chips. So other switches make no check per arrival.
+    /// Whether the marking rule may drop packets that it cannot mark. A switch whose rule may drop
+    /// takes the slow path of non-ideal chips. So other switches make no check per arrival.
     pub(crate) fn may_drop(&self) -> bool {
         matches!(self.rule, Marking::Wred(_))
     }
@@ -418,7 +419,7 @@ mod tests {
         Markable { now: Time::ZERO, waited: Time::ZERO, header, moment, queue, port: 0, priority }
     }
 
-    /// The registered rule called `name`.
+    /// The registered marking rule called `name`.
     fn marker(name: &str, given: &[(&str, ParamValue)]) -> Marker {
         let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let shape = crate::SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]).shape();

@@ -70,7 +70,7 @@ pub struct BufferAware {
     /// Queue length up to which the condition on the buffer marks no packet (bytes). Queues up to
     /// this length keep the link busy when the buffer is nearly full.
     pub floor: u64,
-    /// Factor h·α by which the condition multiplies the free space.
+    /// Factor h·α by which the condition on the buffer multiplies the free space.
     pub factor: Weight,
 }
 

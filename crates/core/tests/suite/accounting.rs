@@ -7,10 +7,10 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 const CELL: u64 = 254;
 /// Number of shared cells of a memory slice.
 const SHARED: u64 = 10_000;
-/// Minimum of a lossless priority group (cells).
+/// Reserved minimum of a lossless priority group (cells).
 const MINIMUM: u64 = 18;
 const HEADROOM: u64 = 300;
-/// Minimum of a lossy queue, in every slice (cells).
+/// Reserved minimum of a lossy queue in every memory slice (cells).
 const QUEUE_MINIMUM: u64 = 7;
 const OFFSET: u64 = 14;
 const PORTS: u16 = 4;

@@ -196,7 +196,7 @@ impl Limits {
     }
 }
 
-/// The state machine of one port, the paper's decision module.
+/// TDT's state machine for one port, which is the decision module of the paper.
 #[derive(Clone, Copy, Debug, Default)]
 struct DecisionModule {
     state: State,
