@@ -66,8 +66,8 @@ const fn chip(name: &'static str, buffer: Published, source: &'static str) -> Ch
     Chip { name, buffer, source }
 }
 
-/// Chips with a source. The pools in SONiC's device files (sonic-buildimage at 086b03b) are
-/// somewhat smaller than the memory.
+/// Chips with a publication that states their buffer size. The pools in SONiC's device files
+/// (sonic-buildimage at 086b03b) are somewhat smaller than the memory.
 const CHIPS: [Chip; 20] = [
     chip("Broadcom Trident+", PerGbps(19_200.0), "public list of switch buffers"),
     chip("Broadcom Trident2", PerGbps(9_600.0), "ABM section 4.1"),

@@ -176,7 +176,8 @@ const MODEL: &str = "bufferlab's switch";
 const SMALLEST_FRAME: u32 = 64;
 /// Size of the largest frame or cell that the model counts in integers (bytes).
 const MOST_BYTES: f64 = 1e6;
-/// Longest cable (metres). The delay of a longer cable would overflow the engine's time.
+/// Longest cable that the calculator accepts (metres). The delay of a longer cable would overflow
+/// the engine's time.
 const MOST_METRES: f64 = 1e9;
 
 /// The headroom of the cable according to each formula.

@@ -65,8 +65,9 @@ impl Pools {
         sum / (1.0 + sum)
     }
 
-    /// Shares in the steady state. Lossy queues take `b_eo·y` (Eqs. 3, 10), lossless queues
-    /// `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has the wrong pool in its second term, E-REV-2).
+    /// Shares of lossless and lossy queues in the steady state. Lossy queues take `b_eo·y` (Eqs. 3,
+    /// 10), lossless queues `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has the wrong pool in its second
+    /// term, E-REV-2).
     ///
     /// # Errors
     /// If a pool or factor is not positive, or the egress pool is larger than the ingress pool

@@ -269,7 +269,7 @@ pub struct Touch {
     pub regime: Regime,
     /// Number of old queues that cannot follow at the start, including the affected queues.
     pub lagging: u32,
-    /// Growth dQ/dt of the occupancy at the start (rate).
+    /// Growth rate dQ/dt of the buffer occupancy at the start of the burst (rate).
     pub occupancy_slope: f64,
     /// Number of old queues that fell to their new threshold before the first loss.
     pub rejoined: u32,

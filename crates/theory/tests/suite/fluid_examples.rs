@@ -38,7 +38,7 @@ fn the_buffer_of_sixty_packets_is_divided_as_plasticine_figure_2_shows() {
 
 #[test]
 fn a_burst_takes_over_as_plasticine_figure_3_shows() {
-    // PLA-F3-1: r = 5.
+    // PLA-F3-1: the burst arrives at five times the port rate.
     let (fluid, new) = scene(60.0, &[(1.0, 1.0)], Burst { weight: 2.0, rate: 5.0, count: 1 }, 20.0);
     let run = fluid.run(20.0).expect("it runs");
     let first = run.first_refusal(new).expect("it drops");
@@ -277,7 +277,7 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     let (mut stream, mut worst) = (RandomStream::new(5, "test/fluid/reverie", 0), 0.0_f64);
     for _ in 0..20 {
         let alphas = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
-        // If a class has n congested queues, n_p = n.
+        // For a class with n congested queues, the number n_p in Reverie's formulas is n.
         let counts = [1 + stream.below(3) as usize, 1 + stream.below(3) as usize];
         let mut queues = Vec::new();
         for class in 0..2 {

@@ -98,7 +98,7 @@ fn plasticine_figure_3_has_its_two_phases() {
 
 #[test]
 fn plasticine_figure_4_tends_to_nothing() {
-    // PLA-F4-1: the share is aH / (1 + aH + n aL).
+    // PLA-F4-1: the share of the high priority is aH / (1 + aH + n aL).
     let figure = panel("plasticine-4", "plasticine-4");
     assert!(falls(&figure.series[0]));
     for n in [0.0_f64, 7.0, 50.0] {

@@ -104,8 +104,8 @@ impl Cell {
         let (ports, queues) = self.layout.old();
         let rate = BitRate((OVERLOAD * 1e9 / queues as f64).round() as u64);
         let count = ports * queues;
-        // Starts are staggered. Simultaneous packets for one port would be small bursts, which a
-        // liquid does not have.
+        // The sources start at staggered times. Simultaneous packets for one port would be small
+        // bursts, which a liquid does not have.
         let old = (0..count).map(|number| Stream {
             port: (number / queues) as u16,
             priority: 1 + (number % queues) as u8,
