@@ -89,7 +89,7 @@ pub enum ParamKind {
     Flag,
     /// One of a few words: the [`crate::Choice::WORDS`] of an enumeration.
     Choice(&'static [Word]),
-    /// Any text.
+    /// The value may be any text.
     Text,
     /// A list of one or more values, all of one parameter kind.
     List(&'static ParamKind),
@@ -97,9 +97,9 @@ pub enum ParamKind {
     Profiles,
     /// A list of tables, each with the parameters that the declaration lists.
     Tables(&'static TableInfo),
-    /// A text, or a list of texts.
+    /// The value is a text, or a list of texts.
     Texts,
-    /// A list of pairs of names, each as `[from, to]`.
+    /// The value is a list of pairs of names. Each pair is written as `[from, to]`.
     Pairs {
         /// Noun in messages for the objects that the names denote, such as "hosts".
         of: &'static str,

@@ -43,8 +43,8 @@ impl fmt::Display for ResolveError {
 
 impl std::error::Error for ResolveError {}
 
-/// A complete set of parameters for one entry.
-/// Every declared parameter has a value, or is absent if the parameter's default allows absence.
+/// Complete parameters of one registry entry, such as a policy. Every declared parameter has a
+/// value, or is absent if the parameter's default allows absence.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,

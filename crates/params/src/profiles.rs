@@ -88,7 +88,7 @@ impl BufferProfile {
     }
 }
 
-/// Writes an inline table, as in a scenario file.
+/// Writes the buffer profile as an inline table, as in a scenario file.
 impl fmt::Display for BufferProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{{ direction = \"{}\"", self.direction.word())?;

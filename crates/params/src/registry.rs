@@ -59,11 +59,11 @@ pub struct Card {
     pub name: &'static str,
     /// Aliases of the registry entry (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
-    /// Full name of the entry.
+    /// Full name of the registry entry.
     pub title: &'static str,
-    /// Summary of the entry in one line.
+    /// Summary of the registry entry in one line.
     pub summary: &'static str,
-    /// Source of the entry: authors, venue, equation.
+    /// Source of the registry entry: authors, venue, equation.
     pub source: &'static str,
     /// Parameters that the registry entry declares.
     pub params: &'static [ParamInfo],
@@ -95,15 +95,15 @@ macro_rules! entry {
             /// Short name of the entry in scenario files, on the command line,
             /// in columns and reports.
             pub name: &'static str,
-            /// Other accepted names of the entry.
+            /// Aliases of the registry entry.
             pub aliases: &'static [&'static str],
-            /// Full name of the entry, for people.
+            /// Full name of the registry entry, for people.
             pub title: &'static str,
-            /// Summary of the entry in one line.
+            /// Summary of the registry entry in one line.
             pub summary: &'static str,
-            /// Source of the entry: authors, venue, equation; may be empty.
+            /// Source of the registry entry: authors, venue, equation; may be empty.
             pub source: &'static str,
-            /// Parameters of the entry.
+            /// Parameters of the registry entry.
             pub params: &'static [$crate::ParamInfo],
             $($fields)*
         }
@@ -374,7 +374,7 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterError {
-    /// A name of the entry is invalid.
+    /// A name of the refused registry entry is invalid.
     Name {
         /// Kind of the entry that the registry refused.
         kind: &'static str,
@@ -383,29 +383,29 @@ pub enum RegisterError {
         /// Rule for names that the invalid name breaks.
         why: &'static str,
     },
-    /// A name of the entry belongs to another entry.
+    /// A name of the refused registry entry belongs to another entry.
     Taken {
-        /// Kind of the refused entry.
+        /// Kind of the refused registry entry, such as "policy".
         kind: &'static str,
         /// Name that belongs to the other entry already.
         name: String,
         /// Full name of the entry that has the name already.
         title: String,
     },
-    /// A text of the entry is empty or has several lines.
+    /// A text of the refused registry entry is empty or has several lines.
     Text {
-        /// Kind of the refused entry.
+        /// Kind of the refused registry entry, such as "policy".
         kind: &'static str,
-        /// Name of the refused entry.
+        /// Name of the refused registry entry.
         entry: String,
         /// Name of the text that is empty or has several lines, such as a title or a summary.
         what: &'static str,
     },
-    /// A parameter of the entry is declared incorrectly.
+    /// A parameter of the refused registry entry is declared incorrectly.
     Parameter {
-        /// Kind of the refused entry.
+        /// Kind of the refused registry entry, such as "policy".
         kind: &'static str,
-        /// Name of the refused entry.
+        /// Name of the refused registry entry.
         entry: String,
         /// Name of the incorrectly declared parameter.
         parameter: String,
