@@ -32,11 +32,11 @@ impl Source {
 /// A key that has moved to another spelling or table.
 #[derive(Clone, Copy, Debug)]
 pub struct MovedKey {
-    /// Title of the key's former table, such as `[[transport]]`.
+    /// Title of the moved key's former table, such as `[[transport]]`.
     pub table: &'static str,
-    /// The key's former name.
+    /// Former name of the moved key.
     pub key: &'static str,
-    /// The key's present spelling, as an example.
+    /// Present spelling of the moved key, as an example.
     pub now: &'static str,
 }
 

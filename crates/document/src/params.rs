@@ -322,7 +322,7 @@ pub fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Co
     Ok(value)
 }
 
-/// Converts an item to a parameter value of the kind that `wanted` gives, such as a ratio.
+/// Converts a value of a document to a parameter value of the kind in `wanted`, such as a ratio.
 fn plain_value(item: &Item, wanted: &Expected<'_>) -> Result<ParamValue, Complaint> {
     Ok(match wanted.kind {
         Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),

@@ -33,7 +33,7 @@ pub fn definition(kind: &str) -> String {
 }
 
 impl Schema {
-    /// The schema of a table. With `complete`, the schema demands the required keys.
+    /// Returns the JSON Schema of a table. With `complete`, the schema demands the required keys.
     #[must_use]
     pub fn table(&self, spec: &'static TableSpec, complete: bool) -> Value {
         let kinds: Vec<_> = match spec.catalog() {

@@ -140,7 +140,7 @@ pub enum Kind {
     Number,
     /// A value that is `true` or `false`.
     Flag,
-    /// One of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
+    /// A value that is one of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
     Words(&'static [Word]),
     /// A value that is the name of a registered entry.
     Name(&'static dyn Catalog),

@@ -100,8 +100,8 @@ impl Checked {
 /// Checks that runs may be added to the folder `out`.
 ///
 /// `new` are the planned runs, which replace runs of the same scenario. With `replace`, the planned
-/// runs replace any runs. `load` loads the scenario that an existing run should have, given its
-/// folder name and seed. `load` returns `None` for names that this program does not know.
+/// runs also replace all other runs. `load` loads the scenario that an existing run should have,
+/// given its folder name and seed. `load` returns `None` for names that this program does not know.
 ///
 /// # Errors
 /// If `out` contains files other than runs of this layout and their report. Without `replace`, also

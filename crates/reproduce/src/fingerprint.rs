@@ -62,7 +62,7 @@ impl Behaviours {
         known.map_or("1", |one| one.value.as_str())
     }
 
-    /// Whether the value of a scenario key keeps the behaviour from before bufferlab had the key.
+    /// Whether the value of a scenario key gives the behaviour of versions that lacked the key.
     fn is_added(&self, key: &str, value: &str) -> bool {
         let is_key = |one: &&Behaviour| {
             one.kind == "key"

@@ -131,13 +131,14 @@ impl Content {
 }
 
 impl Content {
-    /// Lists differences to a run with another seed; ignores the seed itself.
+    /// Lists the differences from a run with another seed, except for the seed itself.
     #[must_use]
     pub fn differences_between_seeds(&self, other: &Self) -> Vec<Difference> {
         self.differences(other, |key| key == "seed")
     }
 
-    /// Lists differences to a run of another policy; keys of the policy and the seed are ignored.
+    /// Lists the differences from a run of another policy, except for keys of the policy and the
+    /// seed.
     #[must_use]
     pub fn differences_between_policies(&self, other: &Self) -> Vec<Difference> {
         self.differences(other, |key| key == "seed" || is_of_policy(key))

@@ -166,8 +166,8 @@ fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Ta
     true
 }
 
-/// Whether a resolved scenario states the value of a parameter. It omits an empty list of profiles,
-/// and a value that a rule computes later.
+/// Whether a resolved scenario states the value of a parameter. The resolved scenario omits empty
+/// lists of profiles, and values that a rule computes later.
 fn says_something(value: &ParamValue) -> bool {
     !value.is_absent() && !matches!(value, ParamValue::Profiles(list) if list.is_empty())
 }

@@ -74,7 +74,7 @@ fn by_port(pfc: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<PfcP
 }
 
 impl PfcChoice {
-    /// Returns the flow control as specified in the file, and its place.
+    /// Returns the flow control as specified in the file, and the place of its table.
     pub(super) fn written(&self) -> (&PfcSpec, Origin) {
         (&self.spec, self.origin)
     }
