@@ -379,7 +379,8 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .collect()
 }
 
-/// Returns the caveat of lost lossless packets. Only lossless packets have headroom.
+/// Returns the caveat about lost packets of lossless priorities. Only lossless packets have
+/// headroom.
 fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
     let lost = |run: &crate::RunSummary| run.pauses.as_ref().map_or(0, |pauses| pauses.lost_lossless_packets);
     let concerned: Vec<_> = runs.iter().filter(|(_, run)| lost(run) > 0).collect();

@@ -336,7 +336,7 @@ impl CriticalPath {
         self.steps.iter().map(|step| step.critical_ns).sum()
     }
 
-    /// Describes the path in sentences. `name` is the description of the workload.
+    /// Describes the critical path in sentences. `name` is the description of the workload.
     #[must_use]
     pub fn sentences(&self, name: &str) -> Vec<String> {
         let time = |ns: f64| format::span_ns(ns.round() as u64);
@@ -389,7 +389,7 @@ impl CriticalPath {
         list
     }
 
-    /// Formats the path as a table for a terminal.
+    /// Formats the critical path as a table for a terminal.
     #[must_use]
     pub fn table(&self) -> String {
         let header = [

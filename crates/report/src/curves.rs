@@ -240,7 +240,7 @@ fn class_of(panel: &CurvePanel, line: &str) -> String {
     svg::style_class(panel.lines.iter().position(|known| known.name == line).unwrap_or(0))
 }
 
-/// Returns class, style and text of every legend entry: first lines, then reference values.
+/// Returns CSS class, style and text of every legend entry: first lines, then reference values.
 fn legend_entries(panel: &CurvePanel) -> Vec<(String, Mark, String)> {
     let lines = panel.lines.iter().enumerate();
     let mut entries: Vec<_> =

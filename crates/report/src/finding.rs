@@ -163,7 +163,7 @@ fn importance(metric: &Metric) -> Option<u8> {
     metric.importance().filter(|_| metric.headline && metric.better != Better::Neither)
 }
 
-/// Test of one metric of one scheme against the baseline.
+/// Significance test of one metric of one scheme against the baseline.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     /// Index of the tested metric among the judged metrics.

@@ -32,13 +32,14 @@ pub struct ScheduleGroup {
     /// Critical path of the slowest execution of the schedule.
     #[serde(skip)]
     pub critical_path: Option<CriticalPath>,
-    /// Number of nodes in progress when the run ended, without the nodes that wait for these nodes.
+    /// Number of schedule nodes in progress when the run ended. Nodes that wait for another node
+    /// are not counted.
     pub unfinished: u64,
     /// The nodes in progress that had waited longest when the run ended.
     pub stuck: Vec<StuckNode>,
 }
 
-/// A node in progress when the run ended.
+/// A schedule node in progress when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StuckNode {
     /// Time from which the node was ready to start (ns).
@@ -51,7 +52,7 @@ pub struct StuckNode {
     pub peer_rank: Option<u32>,
 }
 
-/// Number of stuck nodes that a summary lists.
+/// Number of stuck schedule nodes that a summary lists.
 const STUCK: usize = 3;
 
 /// Times, sent bytes and unfinished nodes of one execution of a schedule.

@@ -24,14 +24,15 @@ pub struct Stopping {
     pub half_width: f64,
     /// Maximum number of seeds of a scheme.
     pub most: u32,
-    /// Name of the metric whose interval decides. `None` selects the first metric of the ranking.
+    /// Name of the metric whose interval decides about more seeds. `None` selects the first metric
+    /// of the ranking.
     pub metric: Option<String>,
 }
 
 /// Result of an interim check of the seeds that have run so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// Name of the metric whose confidence interval decides.
+    /// Name of the metric whose confidence interval decides about more seeds.
     pub metric: String,
     /// Number of seeds that every scheme has run.
     pub seeds: u64,

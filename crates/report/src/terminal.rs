@@ -15,8 +15,8 @@ pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
 /// Width at which headers of narrow columns are broken between words (characters).
 const HEADER_WIDTH: usize = 11;
 
-/// Text of a cell: mean and half-width in the metric's unit. A count of a single run
-/// is a whole number.
+/// Text of a table cell: mean and half-width in the metric's unit. A count of a single run is a
+/// whole number.
 pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     match cell.estimate {
         None => "–".into(),
@@ -33,8 +33,8 @@ pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     }
 }
 
-/// Text of a change: percent, and the distances to the ends of the interval in percentage points. A
-/// star marks an interval that excludes zero.
+/// Text of a change in a table: percent, and the distances to the ends of the interval in
+/// percentage points. A star marks an interval that excludes zero.
 pub(crate) fn change_text(cell: &Cell) -> String {
     match cell.change {
         None => String::new(),

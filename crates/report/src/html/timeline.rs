@@ -108,7 +108,7 @@ impl Extent {
     }
 }
 
-/// Choice of the switch that the charts show, with the reason.
+/// Switch that the charts show, with the reason for this choice.
 struct Choice {
     switch: u32,
     name: String,
@@ -116,7 +116,8 @@ struct Choice {
     lost_packets: u64,
     /// Number of switches whose buffers were sampled.
     sampled: usize,
-    /// Name and losses of a switch without samples that lost more packets than the chosen switch.
+    /// Name and number of lost packets of another switch, which has no samples but lost more
+    /// packets than the chosen switch.
     elsewhere: Option<(String, u64)>,
 }
 
