@@ -53,38 +53,41 @@ impl WindowRequest {
     }
 }
 
-/// A window of a buffer. All lists of one kind have one entry per point.
+/// A time window of a buffer, for a chart. Lists of values over time have one entry per point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Window {
     pub(crate) from: u64,
     pub(crate) until: u64,
-    /// Time span of a point in the window (ps).
+    /// Time span of each point of the window's chart (ps).
     pub(crate) step: u64,
     /// Whether the request asked for a finer time resolution than the data have.
     pub(crate) is_coarse: bool,
-    /// Times at which the points of the window end (ps).
+    /// Times at which the time spans of the chart's points end (ps).
     pub(crate) times: Vec<u64>,
-    /// Stored bytes of each group at the ends of points, largest group first.
+    /// Stored bytes of each group (port, queue or class) at the times of the points, largest group
+    /// first.
     pub(crate) groups: Vec<Group>,
-    /// Greatest occupancy of the whole buffer, or of the requested port, within each point.
+    /// Greatest occupancy of the whole buffer, or of the requested port, in the time span of each
+    /// point.
     pub(crate) most: Vec<u64>,
     /// Limit of the longest queue that the window shows. If the window shows one queue, the value
     /// is the limit of that queue, even while that queue is empty.
     pub(crate) limit: Vec<Option<u64>>,
-    /// Number of events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
+    /// Number of events at each point by kind of event, in the order of
+    /// [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
     /// Number of events in the time window, by kind of event.
     pub(crate) sums: Vec<u64>,
     /// Greatest occupancy in the window (bytes), and its time.
     pub(crate) peak: Option<(u64, u64)>,
-    /// Lost packets in the window, up to a maximum number.
+    /// Lost packets in the time window, up to a maximum number.
     pub(crate) losses: Vec<LossMark>,
     /// Whether `losses` lists all losses in the time window.
     pub(crate) has_all_losses: bool,
     /// Times in which the switch paused some sender: start and end (ps).
     /// Pauses that are closer than the width of a point are merged.
     pub(crate) pauses: Vec<(u64, u64)>,
-    /// Number of packet rows in the window, drawn or not.
+    /// Number of packet rows in the time window, drawn or not.
     pub(crate) events: u64,
 }
 
@@ -244,7 +247,7 @@ struct Course<'a> {
     request: &'a WindowRequest,
     classes: &'a [String],
     window: Window,
-    /// Bytes of each group at the end of each point, without empty groups.
+    /// Stored bytes of each group (port, queue or class) at each point, without empty groups.
     held: Vec<Vec<(usize, u64)>>,
     /// Greatest number of stored bytes of each group.
     largest: Vec<u64>,
