@@ -110,7 +110,7 @@ pub struct Store {
     network: Result<Box<dyn Network>, String>,
     limits: Limits,
     open: BTreeMap<Database, Box<dyn StoreConnection>>,
-    /// Time by which all questions must be answered, on the network's clock.
+    /// Time by which the server must have answered all questions, on the network's clock.
     deadline: Option<Duration>,
     interrupted: Option<Arc<AtomicBool>>,
 }

@@ -86,7 +86,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Creates the traffic of a kind with the kind's defaults.
+    /// Creates traffic of the kind `kind` (such as incast) with default settings.
     #[must_use]
     pub const fn new(kind: Kind) -> Self {
         Self { kind, network: Network::Star, load: 0.4, fan_in: None, request: None, duration_seconds: None }
