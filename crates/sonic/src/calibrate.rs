@@ -78,7 +78,7 @@ impl Interval {
     }
 }
 
-/// Estimate of a profile's alpha, pool and reserve.
+/// Estimate of a buffer profile's alpha, pool and reserve.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfileEstimate {
     /// Name of the estimated profile.

@@ -68,7 +68,7 @@ pub enum Mode {
     Dynamic,
 }
 
-/// Values of an entry of `BUFFER_POOL`.
+/// Values of an entry of the table `BUFFER_POOL`.
 #[derive(Clone, Debug)]
 pub struct Pool {
     /// Place of the pool's entry in the configuration files.
@@ -94,7 +94,7 @@ pub enum Threshold {
     Static(u64),
 }
 
-/// Values of an entry of `BUFFER_PROFILE`.
+/// Values of an entry of the table `BUFFER_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// Place of the profile's entry in the configuration files.
@@ -166,7 +166,7 @@ impl Map {
     }
 }
 
-/// Values of an entry of `PORT_QOS_MAP`.
+/// Values of an entry of the table `PORT_QOS_MAP`.
 #[derive(Clone, Debug)]
 pub struct PortQos {
     /// Place of the port's entry in the configuration files.
@@ -181,7 +181,7 @@ pub struct PortQos {
     pub scheduler: Option<Placed<String>>,
 }
 
-/// Values of an entry of `QUEUE`.
+/// Values of an entry of the table `QUEUE`.
 #[derive(Clone, Debug)]
 pub struct QueueSetting {
     /// Place of the queue's entry in the configuration files.
@@ -205,7 +205,7 @@ pub struct Wred {
     pub probability: Option<Placed<u64>>,
 }
 
-/// Values of an entry of `WRED_PROFILE`.
+/// Values of an entry of the table `WRED_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct WredProfile {
     /// Place of the marking profile in the configuration files.
@@ -216,7 +216,7 @@ pub struct WredProfile {
     pub colours: [Wred; 3],
 }
 
-/// Values of an entry of `SCHEDULER`.
+/// Values of an entry of the table `SCHEDULER`.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// Place of the scheduler's entry in the configuration files.
@@ -239,7 +239,7 @@ pub struct Scheduler {
     pub counts_packets: bool,
 }
 
-/// Values of an entry of `PFC_WD`.
+/// Values of an entry of the table `PFC_WD`.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
     /// Place of the watchdog's entry in the configuration files.

@@ -65,7 +65,7 @@ pub struct Wred {
     pub thresholds: [Option<u64>; 2],
 }
 
-/// The way of one traffic class through the switch.
+/// The way of one traffic class through the switch: priority group, queue and limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
     /// Number of the traffic class.
@@ -97,7 +97,7 @@ pub struct PortKind {
     pub speed_mbps: Option<u64>,
     /// Length of the cables of all ports of this kind (metres).
     pub cable_metres: Option<f64>,
-    /// Ways of the traffic classes through the switch.
+    /// Limits and queues on the way of each traffic class through the switch.
     pub ways: Vec<Way>,
 }
 

@@ -407,8 +407,8 @@ mod tests {
 
     #[test]
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
-        // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B. The result is the
-        // share of the port, not the share of the queue.
+        // With a very large port alpha a_p, the limit a_q B / (1/a_p + a_q/a_p + a_q) approaches
+        // the pool B. The result is the share of the port, not the share of the queue.
         assert_eq!(share_in_port(0, 0, 300), 100);
         assert_eq!(share_in_port(7, 0, 13_000), 12_800);
     }

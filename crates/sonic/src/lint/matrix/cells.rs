@@ -322,7 +322,7 @@ fn has_group(config: &Config, port: &PortName, group: u8) -> bool {
         && (config.model() == Model::Traditional || !config.groups.is_empty())
 }
 
-/// Whether a profile list of a port has a profile whose pool is also the pool of `profile`.
+/// Whether the profile list `list` of a port has a profile for the pool of `profile`.
 fn covers(config: &Config, list: &[String], profile: Option<&Profile>) -> bool {
     let Some(pool) = profile.and_then(|profile| profile.pool.as_ref()) else { return true };
     let of_pool = |name: &String| match config.profiles.get(name) {
