@@ -3,7 +3,7 @@
 /// Totals of a run, for the run's manifest and summary.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTotals {
-    /// Names of classes; rows refer to a class by its index.
+    /// Names of traffic classes; rows refer to a class by its index.
     pub classes: Vec<String>,
     /// Names of switches; rows refer to a switch by its index.
     pub switches: Vec<String>,
