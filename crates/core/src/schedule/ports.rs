@@ -73,9 +73,9 @@ impl RateLimits {
     }
 }
 
-/// Time at which a link of the limit's mean rate would have sent all packets so far, by rate limit.
-/// This algorithm is the virtual scheduling of ITU-T I.371. The token bucket is full when this time
-/// has passed.
+/// Time at which a link with the mean rate of a limit would have sent all packets so far, for each
+/// rate limit. This algorithm is the virtual scheduling of ITU-T I.371. The token bucket is full
+/// when this time has passed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Due(Vec<Time>);
 

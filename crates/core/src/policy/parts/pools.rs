@@ -561,9 +561,9 @@ impl Ample {
 /// Bytes that a lossy arrival needs of the pools, and the lengths of its queues.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Length of the arrival's ingress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's ingress queue beyond the reserve, including the arrival.
     at_ingress: u64,
-    /// Length of the arrival's egress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's egress queue beyond the reserve, including the arrival.
     at_egress: u64,
     /// Bytes that the packet takes from the ingress pool.
     ingress: u64,

@@ -308,8 +308,8 @@ impl LossPass {
             counters.missed_chances += 1;
             return Verdict::Drop(full);
         }
-        // The paper prints >= (erratum E-LP-1). The printed >= contradicts section 3.2.3. With
-        // B_l = 0 the printed condition is true only in a tie.
+        // Line 4 of Algorithm 1 is printed with >= (erratum E-LP-1). The printed >= contradicts
+        // section 3.2.3. With B_l = 0 the printed condition is true only in a tie.
         let line_4 = if self.printed_line_4 { grown >= allowed } else { grown <= allowed };
         if !line_4 {
             counters.kept_reserves += 1;

@@ -174,8 +174,8 @@ struct Limits {
 impl Limits {
     fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (packet, ports) = (params.bytes("packet_bytes"), shape.ports() as u64);
-        // Counts round to the nearest packet, as in the paper:
-        // 1 MB is 667 packets, and a sixteenth of 667 packets is 42.
+        // Limits of counters are rounded to whole packets, as in the paper: 1 MB is 667 packets,
+        // and a sixteenth of 667 packets is 42.
         let packets = ((shape.capacity + packet / 2) / packet).max(1);
         let given = |name: &str, derived: u64| match params.count(name) {
             0 => derived.max(1),
