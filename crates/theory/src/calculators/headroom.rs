@@ -315,7 +315,7 @@ fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(
     Ok([("IEEE 802.1Qbb", total, 2), ("IEEE, with the trigger", with_trigger, 3)])
 }
 
-/// Converts the port to the link of the formulas, and to the memory that the port's packets occupy.
+/// Converts the user's values for the port to the link and the packet sizes that the formulas use.
 fn link_and_packets(port: PortInputs) -> Domain<(Link, PacketMemory)> {
     positive("rate", port.speed_mbps)?;
     let cable_metres = not_negative("cable_metres", port.cable_metres)?;
@@ -388,7 +388,7 @@ fn sonic(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     derivation.answer("SONiC size", profile.size_bytes, bytes(profile.size_bytes));
 }
 
-/// Adds the number of bytes in cells that a byte of lossless traffic occupies.
+/// Adds the mean number of bytes that a byte of lossless traffic occupies in memory cells.
 fn cell_occupancy(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     let cell = number(port.cell_bytes);
     let (formula, numbers) = if port.cell_bytes > 128.0 {

@@ -271,7 +271,7 @@ impl Tank {
                 followers().map(|(group, weight)| (-weight * x).clamp(lowest[group], highest[group])).sum();
             constant + follow - x
         };
-        // The excess of growth falls with x and is linear between two bends.
+        // The function `excess` falls with the pool's growth x, and is linear between two bends.
         let next = bends.partition_point(|&bend| excess(bend) > 0.0);
         let from = if next == 0 { f64::NEG_INFINITY } else { bends[next - 1] };
         let to = bends.get(next).copied().unwrap_or(f64::INFINITY);

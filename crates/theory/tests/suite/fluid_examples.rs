@@ -196,8 +196,8 @@ fn random_states_agree_with_tdts_equations() {
             assert!(near(found(dt), closed.dt, 1e-3), "DT, N = {n}, M = {m}, R = {rate}");
             cases[usize::from(closed.case_2)] += 1;
         }
-        // Eq. 5 assumes that old queues follow their threshold down to 0, Eq. 13 that old queues
-        // drain more slowly than their threshold falls.
+        // Eq. 5 assumes that old queues follow their threshold down to 0. Eq. 13 assumes that old
+        // queues drain more slowly than their threshold falls.
         assert!(near(found(edt), closed.edt, 1e-3), "EDT, N = {n}, M = {m}, R = {rate}, {}", closed.edt);
     }
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");

@@ -102,7 +102,7 @@ pub(crate) fn sonic(
 
 /// A switch with `old` queues at their limits and new, empty queues, each on a separate port.
 /// Several old queues share a port if γ is a fraction: queues with γ = 1/k are in groups of k.
-/// Weights are frozen, and all queues are overloaded.
+/// The queues' weights stay constant, and all queues are overloaded.
 pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid, usize) {
     let most = old.iter().map(|(_, gamma)| (1.0 / gamma).round() as usize).max().unwrap_or(1);
     let mut slots = Vec::new();
