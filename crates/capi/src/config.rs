@@ -132,7 +132,7 @@ fn network(rates: &[u64]) -> String {
     format!("{{ kind = \"graph\", hosts = {hosts}, switches = 1, links = [{links}] }}")
 }
 
-/// Builds the core of the scenario's first switch, with the simulator's initial state.
+/// Builds the core switch for the first switch of a scenario, with the simulator's initial state.
 fn first_switch(scenario: &Scenario) -> Result<Core, Failure> {
     let refuse = |error: bufferlab_core::BuildError| Failure::refused(error.to_string());
     let spec = &scenario.switches[0];
