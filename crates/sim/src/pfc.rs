@@ -93,7 +93,7 @@ pub(crate) struct Pfc {
     watches: Vec<Watch>,
     storms: Table<StormId, Storm>,
     cycles: Vec<Cycle>,
-    /// Pauses and storms that have ended and whose rows are not written yet.
+    /// Ended pauses and storms whose rows are not written yet.
     spans: Vec<PauseSpanRow>,
     storm_rows: Vec<WatchdogRow>,
     /// Journal of recent changes of pause states, so that a shard can undo these changes. `None` if
@@ -201,7 +201,7 @@ impl Pfc {
         spec.is_some_and(|spec| spec.differs_by_port() && spec.mask_at(port) >> target.priority & 1 == 0)
     }
 
-    /// Counts a packet of `priority` that arrived at `port` of `node` and that `node` lost.
+    /// Counts a packet of `priority` that `node` lost after its arrival at `port`.
     #[cold]
     pub(crate) fn note_loss(&mut self, node: &SwitchNode, port: u16, priority: u8) {
         let mask = self.specs[node.id].as_ref().map_or(0, |spec| spec.mask_at(port));

@@ -301,7 +301,7 @@ impl SwitchNode {
         }
     }
 
-    /// Handles a packet whose last bit has reached `ingress_port` and whose route leads to
+    /// Handles a packet whose last bit has reached `ingress_port`. The packet's route leads to
     /// `egress_port`. Returns whether the switch stored the packet.
     #[inline]
     pub(crate) fn receive(

@@ -88,7 +88,7 @@ fn info_of(spec: &TransportSpec) -> Result<Option<&'static CongestionControlInfo
     info.map(Some).ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))
 }
 
-/// Congestion control with parameters that may depend on the path, which `config` describes.
+/// Congestion control with parameters for the path that `config` describes.
 fn control_of(spec: &TransportSpec, profile: Profile, config: &TcpConfig) -> Result<Control, SimError> {
     if let Some(pacing) = &spec.pacing {
         let gap = pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes));

@@ -40,8 +40,8 @@ struct Live {
     step: Step,
     ready: Time,
     start: Option<Time>,
-    /// Transfer or computation that caused the last event for which this node waited, directly or
-    /// through barriers.
+    /// Cause of the last event of this node's wait: a transfer or computation. Barriers between the
+    /// cause and this node do not count.
     after: Option<u32>,
     flow: Option<u64>,
 }
@@ -51,8 +51,7 @@ struct Live {
 enum Step {
     /// The schedule node has no unfinished parents and waits for its start time.
     Ready,
-    /// A computation, or a transfer inside a server whose last byte was sent at the start of this
-    /// step.
+    /// A computation, or the rest of a transfer inside a server after its last byte was sent.
     Last,
     /// The schedule node sends a transfer inside a server. The time is the end
     /// of the transfer's reception.
@@ -70,7 +69,7 @@ struct Running {
     iteration: u32,
     /// Start time of the schedule's current execution.
     origin: Time,
-    /// Number of outstanding events of each node for which some but not all events have happened.
+    /// Number of outstanding events, for each schedule node with some but not all events.
     waits: BTreeMap<u32, u32>,
     /// Number of schedule nodes that are not done in this execution.
     left: usize,
@@ -256,8 +255,8 @@ impl Schedules {
         self.running.partition_point(|one| one.base <= number) - 1
     }
 
-    /// Makes a schedule node ready that may start at `at`, with the event that the node waited for
-    /// last.
+    /// Makes a schedule node ready to start at `at`. `after` and `event` describe the
+    /// last event of the node's wait.
     fn make_ready(
         &mut self,
         timers: &mut Timers,

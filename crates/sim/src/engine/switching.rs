@@ -32,7 +32,7 @@ impl Simulation {
         self.receive_to_wait(switch, port, egress, packet)
     }
 
-    /// Handles an arriving packet that may have to wait or that is recorded.
+    /// Handles an arriving packet that may have to wait, or whose events are recorded.
     #[inline(never)] // Separate from the common path, which so needs fewer registers.
     fn receive_to_wait(
         &mut self,

@@ -23,7 +23,7 @@ pub(crate) struct FlowNote {
     dropped: u32,
 }
 
-/// A flow that is over, with the data that the shard of its source knows.
+/// A flow that is over, with the sender's data from the shard of the flow's source.
 #[derive(Clone, Debug)]
 pub(crate) struct Retired {
     pub(crate) at: Moment,
@@ -39,7 +39,7 @@ pub(super) struct RemoteFlows {
     notes: Vec<Vec<FlowNote>>,
     /// For each flow slot, moment of the last change that may have ended the slot's flow.
     changed: Vec<Moment>,
-    /// Flows that have changed and whose sender is done. The list may contain duplicates.
+    /// Changed flows with a sender that is done. The list may contain duplicates.
     candidates: Vec<FlowSlot>,
     /// Timer that expires now. `None` during a link event.
     timer: Option<Timer>,

@@ -296,7 +296,7 @@ impl Flows {
         self.infos[slot].is_some()
     }
 
-    /// Information on a flow that has a packet, a turn at a NIC, or an unfinished transfer.
+    /// Information on a live flow, which has a packet, a turn at a NIC, or an unfinished transfer.
     pub(crate) fn info(&self, slot: FlowSlot) -> &FlowInfo {
         self.infos[slot].as_ref().expect("a flow is alive as long as anything is left of it")
     }

@@ -34,8 +34,7 @@ impl FreeSlots {
         self.free.len() + self.left.len()
     }
 
-    /// Takes the lowest available slot among the slots of the latest interval in which slots were
-    /// freed.
+    /// Takes the lowest available slot of the latest interval with freed slots.
     pub(super) fn take(&mut self, now: Time) -> Option<FlowSlot> {
         self.advance(now);
         self.free.pop()

@@ -410,9 +410,9 @@ impl Calendar {
         start + end
     }
 
-    /// Next bucket to open, where `next` is the next occupied bucket of the ring. The function
-    /// moves events of that bucket from `far` to `current`. The function also moves the time base
-    /// if the open bucket is late enough.
+    /// Next bucket to open. `next` is the next occupied bucket of the ring. The function moves
+    /// events of that bucket from `far` to `current`. The function also moves the time base if the
+    /// open bucket is late enough.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;

@@ -1,5 +1,5 @@
-//! Tests that the classifier that a scenario names chooses the queues of packets.
-//! The tests cover built-in and custom classifiers, in every memory of a switch.
+//! Tests that a scenario's classifier chooses the queues of packets. The tests cover built-in and
+//! custom classifiers, in every memory of a switch.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, register_classifier};

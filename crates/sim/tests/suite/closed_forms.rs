@@ -262,8 +262,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
 
 #[test]
 fn round_robin_gives_max_min_shares_of_constant_demands() {
-    // Each case has demands in Gb/s on a port of 10 Gb/s.
-    // Bandwidth that a queue does not use is divided among the other queues.
+    // Each test case has the demands of the queues (Gb/s) on a port of 10 Gb/s. Bandwidth that a
+    // queue does not use is divided among the other queues.
     for (demands, shares) in
         [(vec![1.0, 4.0, 8.0], vec![1.0, 4.0, 5.0]), (vec![2.0, 2.5, 9.0, 9.0], vec![2.0, 2.5, 2.75, 2.75])]
     {

@@ -31,9 +31,9 @@ struct Report {
 
 /// Congestion control of one sender. Times are in picoseconds.
 trait Law {
-    /// Bytes that may be in flight.
+    /// Bytes that the sender may have in flight.
     fn window(&self) -> f64;
-    /// Time between two packets.
+    /// Least time between two packets of the sender.
     fn gap(&self) -> u64;
     fn on_sent(&mut self, now: u64);
     fn on_ack(&mut self, seq: u64, next: u64, report: Report);
