@@ -83,8 +83,8 @@ impl Swift {
 
     /// Target delay of Swift: the base target, plus an amount that is larger for smaller windows.
     /// With one target for all windows, many small flows would compete for a queue that cannot be
-    /// kept short (section 3.5 of the Swift paper). The paper's term per hop is omitted, because
-    /// the base target includes the path's base round trip.
+    /// kept short (section 3.5 of the Swift paper). The paper's addition per hop is omitted,
+    /// because the base target includes the path's base round trip.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;

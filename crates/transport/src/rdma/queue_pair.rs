@@ -244,8 +244,8 @@ impl QueuePair {
         self.deadline
     }
 
-    /// Handles the deadline of the retransmission timer. Early calls do nothing and return false.
-    /// After a timeout (true), callers call [`Self::poll_transmit`].
+    /// Handles the deadline of the retransmission timer. Calls before the deadline do nothing and
+    /// return false. After a timeout (true), callers call [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;
