@@ -38,7 +38,7 @@ const BATCHES: usize = 64;
 /// This number of frames arrives in half a second at the highest rates. A queue that its scheduler
 /// starves may store a frame forever.
 const OPEN: usize = 32_768;
-/// Longest time that a captured frame waits in a batch that is not full.
+/// Longest time for which a captured frame waits in an incomplete batch.
 const LONGEST: Time = Time::from_ms(20);
 
 /// Default number of captured bytes per frame, enough for all headers of TCP over IPv6 with

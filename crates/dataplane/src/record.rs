@@ -138,7 +138,7 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Flushes all lines, so that every packet that arrived before `settled` has its line.
+    /// Flushes all lines, so that every packet with an arrival before `settled` has its line.
     pub(crate) fn mark(&mut self, settled: Time) {
         if self.failed.is_none() && self.packets > self.marked {
             self.marked = self.packets;
