@@ -1,4 +1,4 @@
-//! Size limits of lists and traces.
+//! Size limits of flow lists and packet traces.
 
 use bufferlab_params::Limit;
 

@@ -26,7 +26,7 @@ pub enum OnOffPartners<'a> {
 pub struct BurstKind {
     /// Class of the burst's flows ([`FlowSpec::class`]).
     pub class: u16,
-    /// Frequency of the kind relative to the other kinds of the source.
+    /// Frequency of this kind of burst relative to the source's other kinds.
     pub weight: f64,
     /// Distribution of the burst's duration.
     pub on: Durations,

@@ -116,8 +116,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     );
     let offered_bps = flows_per_second_per_host * senders * sizes.mean() * 8.0;
     let poisson = Poisson { sizes, flows_per_second_per_host, pattern, between, offered_bps, words };
-    // This trial builds the source, so that its errors are reported at the parameters that cause
-    // them.
+    // This trial builds the source, and reports an error of the source
+    // at the parameter in question.
     let trial = poisson.source(context.seed(), context.class(), &network.racks(), 0, duration);
     trial.map_err(|error| super::incast::refused(&error, "load"))?;
     Ok(Box::new(poisson))
