@@ -27,7 +27,7 @@ struct Step<'a> {
     waits: Option<(u64, u64)>,
 }
 
-/// A thread block with its steps, the GPU to which it sends, and the GPU from which it receives.
+/// A thread block with its steps and its peers: one GPU to send to, and one GPU to receive from.
 struct Block<'a> {
     line: Line<'a>,
     gpu: u32,
