@@ -44,8 +44,8 @@ pub(crate) fn report(error: ReportError) -> Report {
     miette!(help = hint, "{error}")
 }
 
-/// Message for an error of a reproduction. A mistake in an experiment is shown with its place
-/// in the file.
+/// Converts an error of a reproduction to a message. For a mistake in an experiment, the message
+/// shows the place in the file.
 pub(crate) fn reproduce(error: ReproduceError) -> Report {
     match error {
         ReproduceError::Experiment(error) => error.into(),
@@ -61,7 +61,7 @@ pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
     }
 }
 
-/// Message for an error of a simulation that writes no results.
+/// Converts an error of a simulation that writes no results to a message.
 pub(crate) fn simulation(scenario: &Path, error: SimError) -> Report {
     run(scenario, &RunError::Simulation(error))
 }

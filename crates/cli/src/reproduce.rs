@@ -429,8 +429,8 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
         let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
         let of = |costs: &[Cost]| {
             let cost = costs.iter().find(|cost| cost.key() == (&one.id, plan.scale.name(), profile))?;
-            // The record may have another number of seeds, so the estimate scales
-            // the recorded packet-hops.
+            // The recorded runs may have another number of seeds, so the estimate scales the
+            // recorded packet-hops.
             let packet_hops = cost.packet_hops as f64 / cost.runs.max(1) as f64 * runs as f64;
             Some(seconds(packet_hops / rate / cores as f64))
         };

@@ -50,7 +50,7 @@ fn list() -> miette::Result<()> {
     print(&lines.collect::<String>())
 }
 
-/// The error of a calculator, with the parameter written as on the command line.
+/// Formats the error of a calculator, with the parameter written as on the command line.
 fn refused(info: &CalculatorInfo, error: &CalculatorError) -> Report {
     let (option, message) = match error {
         CalculatorError::Domain(error) => {

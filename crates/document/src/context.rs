@@ -172,7 +172,8 @@ impl Context {
         (self.sources.len() - 1) as u32
     }
 
-    /// The source that contains `origin`; `None` for a value that is not in a source.
+    /// Returns the source text that contains the place `origin`; `None` if `origin` is in no
+    /// source.
     #[must_use]
     pub fn source_of(&self, origin: Origin) -> Option<&Source> {
         self.sources.get(origin.source as usize)

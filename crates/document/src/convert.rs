@@ -269,7 +269,7 @@ pub fn word(item: &Item, spec: &Expected<'_>, words: &[&'static str]) -> Result<
     .help(help))
 }
 
-/// Returns the elements of an item that is a list.
+/// Returns the elements of a document's value that is a list.
 ///
 /// # Errors
 /// If the item is not a list.
@@ -280,7 +280,8 @@ pub fn elements<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a [Item], C
     }
 }
 
-/// The words that a kind accepts: words of an enumeration, or names of a registry.
+/// Returns the words that a value of the kind may be: words of an enumeration, or names of a
+/// registry.
 #[must_use]
 pub fn words_of(kind: &Kind) -> Vec<&'static str> {
     match kind {

@@ -177,7 +177,7 @@ impl Converter<'_> {
         misspelled
     }
 
-    /// Converts a number of nodes, or a list of names of nodes.
+    /// Converts a number of nodes, or a list of names of nodes, to a parameter value.
     fn nodes(&self, path: &str, item: &Item, info: &'static ParamInfo, prefix: &str) -> Option<ParamValue> {
         let example = info.example();
         let wanted = expected(info, &example);
@@ -243,8 +243,8 @@ impl Converter<'_> {
         Some(ParamValue::Pairs(pairs))
     }
 
-    /// Converts a path to a file. The path is relative to the document.
-    /// A path from the command line is relative to the current folder.
+    /// Reads the file that a parameter names. The path is relative to the document. A path from the
+    /// command line is relative to the current folder.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);
         match files::read(&path) {
@@ -263,7 +263,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Converts flow sizes: a known distribution, a file, or one size.
+    /// Converts flow sizes to a parameter value: a known distribution, a file, or one size.
     fn flow_sizes(
         &self,
         path: &str,

@@ -17,7 +17,7 @@ pub struct Borrowed {
 
 /// Generates schemas (JSON Schema draft 2020-12) of tables.
 ///
-/// Entries of registries are large and are used in several places.
+/// Schemas of registry entries are large and are used in several places.
 /// The schema of a [`Kind::Entry`] is therefore a reference to `#/$defs/` and the catalog's kind.
 /// The caller that writes the document adds the definition to `$defs`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -74,7 +74,8 @@ impl SteppedRun {
         Ok(self.simulation.step(count, &mut self.rows, go_on)?)
     }
 
-    /// Returns a copy of the run that continues equally: [`Simulation::fork`].
+    /// Returns a copy of the run, which continues exactly like the run itself:
+    /// [`Simulation::fork`].
     ///
     /// # Errors
     /// If a custom policy or workload cannot be copied.

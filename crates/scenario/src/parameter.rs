@@ -108,7 +108,8 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Formats a value for [`parse_parameter`]. An absent default is formatted as its rule in words.
+/// Formats a value for [`parse_parameter`]. A default that a rule computes is formatted as the
+/// words of its rule.
 #[must_use]
 pub fn format_parameter(value: &ParamValue) -> String {
     let joined = |texts: Vec<String>| texts.join(",");

@@ -19,7 +19,7 @@ pub struct Effort {
     pub random_seeds: Range<u64>,
 }
 
-/// The default is the effort of the tests that every registered policy must pass.
+/// The default settings are those of the tests that every registered policy must pass.
 impl Default for Effort {
     fn default() -> Self {
         Self { exhaustive_length: 6, random_seeds: 0..40 }

@@ -281,7 +281,8 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
     }
 }
 
-/// A conceptual figure gives a reason; an experiment shows every other figure.
+/// An experiment shows every figure of the papers. For a conceptual figure, the table of figures
+/// gives a reason instead.
 #[test]
 fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
     let (figures, experiments) = (paper_figures().expect("a table"), registry().experiments);

@@ -1,4 +1,4 @@
-//! Congestion control of a `[[transport]]`, and the keys that depend on the control.
+//! Congestion control of a `[[transport]]`, and the keys that depend on this control.
 
 use super::named::{self, Chosen, Named};
 use crate::context::Complaint;

@@ -246,7 +246,7 @@ fn unknown_parameter(kind: &str, card: &Card, written: &str) -> Complaint {
     Complaint::new("unknown parameter", format!("\"{}\" has no such parameter", card.name)).help(help)
 }
 
-/// Converts the kind of a parameter to a kind of the format, for reading and for the schema.
+/// Returns the kind of value that a scenario key has for a parameter of the kind `kind`.
 pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).unwrap_or(Kind::Tables(&PROFILE))
 }

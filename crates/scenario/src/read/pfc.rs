@@ -112,8 +112,8 @@ impl PfcChoice {
         Some(PfcSpec { watchdog, ..self.spec.clone() })
     }
 
-    /// Whether a switch with this policy and number of memories can pause its neighbours. If not,
-    /// the context records an error.
+    /// Whether a switch with the policy `policy` and this number of memories can pause its
+    /// neighbours. If not, the context records an error.
     pub(crate) fn check(
         &self,
         context: &Context,

@@ -1,8 +1,8 @@
 //! Vectors of the PFC watchdog: observations of a queue at each poll, and the expected beginnings
 //! and ends of storms.
 //!
-//! Every rule has a file `testdata/watchdog/<rule>.toml`. To test any implementation, write a
-//! [`Watchdog`] and call [`WatchdogCase::run`].
+//! Every detection rule has a file `testdata/watchdog/<rule>.toml`. To test any implementation,
+//! write a [`Watchdog`] and call [`WatchdogCase::run`].
 //!
 //! ```toml
 //! [[case]]

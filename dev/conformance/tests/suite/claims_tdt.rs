@@ -278,7 +278,8 @@ claims! {
     }
 
     Refuted "TDT-V6A-3" tdt_v6a_3_tdt_absorbs_1000_us_for_evacuated_ports_keep_their_share ("1.14 ms = B / (M(R - C))") {
-        // Erratum E-TDT-2 gives (B - N B/n) / (M (R - C)).
+        // By erratum E-TDT-2 the time is (B - N B/n) / (M (R - C)), because N evacuated ports keep
+        // B/n each.
         let (alone, beside) = (first_loss("tdt", 0, 1, 8_000).0, first_loss("tdt", 2, 1, 8_000).0);
         let met = near(alone, 1_142.9e-6, 0.03) && near(beside, 1_000e-6, 0.03) && !near(beside, 1_142.9e-6, 0.03);
         Finding::new(met, format!("{} beside two evacuated ports, which keep B/n each: (B - 2B/16)/(R - C) = 1000 us; {} alone", us(beside), us(alone)))

@@ -140,7 +140,7 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
 }
 
 /// Returns the bytes (KB) that the buffer stores of a lone burst before its first drop. The burst
-/// has five times the port's rate. Plasticine stores B/3.
+/// has five times the port's rate. Plasticine stores a third of the buffer.
 fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = pipeline(pass, egress_length);
     let packet =
