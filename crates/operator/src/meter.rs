@@ -113,8 +113,8 @@ impl Meter {
         self.groups.get(usize::from(ingress.0)).is_some_and(|group| group.is_paused)
     }
 
-    /// Counters of a port. A chip repeats its pauses, so each reading of a paused group's counter
-    /// adds one pause.
+    /// Counters of a port. A chip repeats pause frames, so each read of a paused priority group's
+    /// counter adds one pause.
     pub(crate) fn counters(&mut self, port: u16) -> Counters {
         let range = range(port);
         for group in self.groups.get_mut(range.clone()).unwrap_or_default() {

@@ -71,7 +71,7 @@ impl Network {
         }
     }
 
-    /// Sentence about the simplification that the model of the network makes.
+    /// Sentence about the simplification in the model of the leaf–spine network.
     pub(crate) fn note(self) -> Option<String> {
         let Self::LeafSpine { leaves } = self else { return None };
         Some(format!(

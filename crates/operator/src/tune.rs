@@ -236,7 +236,7 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
     })
 }
 
-/// Use of a buffer profile in one interval, from the counters.
+/// Use of a buffer profile in one tuning interval, from the counters.
 struct ProfileUse {
     congested: usize,
     /// Mean drain rate of the profile's congested queues, as a fraction of the line rate.

@@ -45,7 +45,7 @@ impl Point {
     }
 }
 
-/// Pause points of groups that fill together: in each round, every group gets one packet.
+/// Pause points of priority groups that fill together: in each round, every group gets one packet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Together {
     /// Number of priority groups that fill together.
@@ -60,9 +60,9 @@ pub struct Together {
 pub struct GroupVector {
     /// Name of the buffer profile that the lossless groups have.
     pub profile: String,
-    /// Speed of the ports with these lossless groups (Mb/s).
+    /// Speed of the ports with the lossless groups (Mb/s).
     pub speed_mbps: Option<u64>,
-    /// Length of the cables at these groups' ports (metres).
+    /// Length of the cables at the ports with the lossless groups (metres).
     pub cable_metres: Option<f64>,
     /// Names of the sending port and of the blocked port in the test.
     pub ports: [String; 2],
@@ -101,11 +101,11 @@ pub struct PoolVector {
 /// Test vectors of the lossy queues that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueVector {
-    /// Name of the profile that the queues have.
+    /// Name of the buffer profile that the lossy queues have.
     pub profile: String,
-    /// Number of the queue, and a DSCP whose packets use this queue.
+    /// Number of the lossy queue, and a DSCP whose packets use this queue.
     pub queue: (u8, u8),
-    /// Number of the first packet that the queue loses.
+    /// Number of the first packet that the lossy queue loses.
     pub loss: Point,
 }
 
@@ -169,7 +169,8 @@ impl Vectors {
         Ok(found)
     }
 
-    /// Lists the points at which rules and simulation differ by more than rounding, in sentences.
+    /// Lists the pause, loss and resume points at which the chip's rules and the simulation differ
+    /// by more than rounding, in sentences.
     #[must_use]
     pub fn disagreements(&self) -> Vec<String> {
         let of_group = |group: &GroupVector| {

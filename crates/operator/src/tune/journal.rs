@@ -202,12 +202,14 @@ impl Keeper for JournalFile {
         let partial = PathBuf::from(partial);
         let written = File::create(&partial).and_then(|mut file| {
             file.write_all(bytes)?;
-            // A switch may lose power while the daemon changes an alpha, so the file is synced.
+            // A switch may lose power while the daemon changes an alpha, so the journal file is
+            // synced.
             file.sync_all()?;
             fs::rename(&partial, &self.path)
         });
         if let Err(error) = written {
-            // The incomplete file is useless, and the caller reports the error of the write.
+            // The incomplete journal file is useless, and the caller reports the error of the
+            // write.
             let _ = fs::remove_file(&partial);
             return Err(error);
         }

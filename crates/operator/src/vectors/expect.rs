@@ -19,7 +19,7 @@ const EXPONENTS: std::ops::RangeInclusive<i8> = -7..=7;
 pub struct Expectation {
     /// Number of the expectation's line in the qualification file.
     pub line: usize,
-    /// Topology, speed and cable, test, and name of the value.
+    /// Path of the value in the file: topology, speed and cable, test, and name.
     pub path: String,
     /// Value that the testers expect (packets, groups or bytes).
     pub expected: u64,

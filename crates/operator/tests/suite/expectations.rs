@@ -1,5 +1,5 @@
-//! Tests that the model meets every expectation of a qualification file, or names the term that
-//! explains the difference.
+//! Tests that the model meets every expectation of a qualification file, or explains the
+//! difference.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};

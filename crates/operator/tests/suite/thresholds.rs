@@ -62,7 +62,7 @@ fn term(entry: &Entry, quantity: &str) -> &'static str {
     }
 }
 
-/// Explains a difference between the simulated chip and the rule.
+/// Explains a difference between the simulated chip and the chip's rule.
 fn simulated_term(threshold: &Threshold) -> &'static str {
     match threshold.quantity {
         "pause" => {
