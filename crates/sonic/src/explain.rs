@@ -40,7 +40,8 @@ pub struct Explanation {
     pub parts: Vec<Part>,
     /// Sum of all pools divided by the memory; above 1, some memory is promised more than once.
     pub promised_ratio: Option<f64>,
-    /// Terms of the sum that gives the shared memory of one slice, in cells.
+    /// Pool size, headroom and reserves in the sum that gives the shared memory of one slice
+    /// (cells).
     pub terms: Vec<Term>,
     /// Kinds of ports, each with the names of its ports.
     pub kinds: Vec<PortKind>,

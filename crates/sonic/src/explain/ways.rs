@@ -48,7 +48,7 @@ pub struct Headroom {
     pub standard: u64,
     /// Usable headroom minus the headroom needed by the standard (bytes).
     pub margin_bytes: i64,
-    /// Length of additional cable that the margin covers (metres).
+    /// Length of additional cable that the headroom margin covers (metres).
     pub margin_metres: f64,
     /// Sentence that answers whether the headroom is enough.
     pub answer: String,

@@ -1,4 +1,5 @@
-//! Reverie's three issues of SONiC's buffer model, with the numbers of a configuration.
+//! The three problems of SONiC's buffer model from the Reverie paper, with the numbers of a
+//! configuration.
 //!
 //! The paper has these symbols: b is the size of the ingress pool, b° the size of the egress lossy
 //! pool. The numbers of busy lossless groups and lossy queues are n and n°, with the alphas α and

@@ -56,14 +56,15 @@ impl Chip {
         self.name != GENERIC.name
     }
 
-    /// Headroom of a group before its first loss (cells, or bytes), without the limit of a headroom
-    /// pool. Source: `pkts_num_trig_ingr_drp` of the testers' generator (sonic-mgmt,
+    /// Headroom of a priority group before its first loss (cells, or bytes), without the limit of a
+    /// headroom pool. Source: `pkts_num_trig_ingr_drp` of the testers' generator (sonic-mgmt,
     /// `qos_param_generator.py`).
     #[must_use]
     pub fn group_headroom(&self, config: &Config, profile: &Profile, speed_mbps: Option<u64>) -> u64 {
         let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
         if config.shared_headroom() {
-            // According to the testers' programs, a group on these switches gets twice its `xoff`.
+            // According to the testers' programs, a priority group on these switches gets twice its
+            // `xoff`.
             let twice = matches!(self.rule, Rule::OneLevel);
             return (if twice { 2 * xoff } else { xoff }).div_ceil(self.cell);
         }

@@ -1,8 +1,9 @@
 //! Answers whether the headroom of a lossless group is enough. The commands `explain`, `lint`,
 //! `predict` and `what-if` use this model.
 //!
-//! A group has the headroom of its profile, at most the headroom pool of its slice. The needed
-//! headroom follows from port speed, cable length, largest packet and cell size ([`PausedPort`]).
+//! A priority group has the headroom of its profile, at most the headroom pool of its slice. The
+//! needed headroom follows from port speed, cable length, largest packet and cell size
+//! ([`PausedPort`]).
 //!
 //! The answer judges `xoff` as the file has it. The loss points of `predict` and `what-if` also
 //! subtract the overhead of NVIDIA's chips, or double `xoff` ([`Chip::group_headroom`]).
@@ -83,7 +84,8 @@ impl GroupHeadroom {
     /// missing.
     #[must_use]
     pub fn margin_metres(&self) -> f64 {
-        // A metre of cable adds 2 C / v bits to the headroom, for both directions.
+        // A metre of cable adds 2 C / v bits to the headroom, for both directions (port speed C,
+        // signal speed v).
         let bits_per_metre = 2.0 * self.speed_mbps.max(1) as f64 * 1e6 / SONIC_METRES_PER_SECOND;
         self.margin_bytes() as f64 * 8.0 / bits_per_metre
     }

@@ -60,7 +60,7 @@ pub struct HeadroomPool {
     pub cells: u64,
     /// Headroom of one priority group with the profile (cells, or bytes).
     pub full: u64,
-    /// Name of the profile that groups of the headroom pool have.
+    /// Name of the buffer profile of the groups that share the headroom pool.
     pub profile: String,
     /// Number of priority groups until the headroom pool is used up. The last group gets `partial`.
     pub groups: u64,
@@ -238,8 +238,8 @@ fn ratio(exponent: i8) -> (u128, u128) {
     if exponent >= 0 { (1 << exponent, 1) } else { (1, 1 << -exponent) }
 }
 
-/// Limit of a lone group on a lone port whose own limit also applies: a_p a_q B / (1 + a_q + a_p
-/// a_q).
+/// Limit of a lone priority group on a chip that limits both the port (alpha a_p) and the group
+/// (alpha a_q) in a pool B: a_p a_q B / (1 + a_q + a_p a_q).
 pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
     let (port, queue) = (2f64.powi(i32::from(port)), 2f64.powi(i32::from(queue)));
     (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64

@@ -421,7 +421,7 @@ fn shown(import: &mut Import<'_>, text: &str) {
         if *part == "headroom" {
             continue;
         }
-        // SONiC's pools contain their headroom.
+        // In SONiC, the size of a pool includes the pool's headroom.
         pool(import, way, part, "size", &(bytes + headroom).to_string());
         if headroom > 0 {
             pool(import, way, part, "xoff", &headroom.to_string());
