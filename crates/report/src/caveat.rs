@@ -107,7 +107,7 @@ pub enum Caveat {
         /// Number of queries in the run with the fewest queries.
         queries: u64,
     },
-    /// A caveat that the run's driver recorded.
+    /// A caveat that the run's driver (such as the simulator) recorded.
     Run(RunCaveat),
 }
 

@@ -270,7 +270,7 @@ impl Metric {
         self.kind.statistic == Some(Statistic::P99)
     }
 
-    /// Whether `other` is the p99 of the quantity whose mean this metric is.
+    /// Whether this metric is the mean, and `other` the p99, of one quantity.
     pub(crate) fn has_tail(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.kind.scope == other.kind.scope

@@ -15,9 +15,10 @@ pub struct ScheduleGroup {
     pub schedule: u32,
     /// Description of the schedule's workload; empty in results of earlier versions.
     pub name: String,
-    /// Number of executions without an unfinished node.
+    /// Number of executions of the schedule in which every node ended.
     pub iterations: u64,
-    /// Time of an execution, from the first ready node to the end of the last node (ns).
+    /// Duration of a schedule's execution, from the first ready node to the end of the last node
+    /// (ns).
     pub iteration_ns: Option<Distribution>,
     /// Exposed communication of an execution (ns): the time in which the rank with the longest
     /// computations does not compute.
@@ -166,8 +167,8 @@ fn bus_bandwidths(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<
     Ok(values)
 }
 
-/// Times between the first and the last end of the ranks in the counted executions, by schedule
-/// (ns). `counted` has pairs of a schedule and its iteration.
+/// Times from the end of the first rank to the end of the last rank in the counted executions, by
+/// schedule (ns). `counted` has pairs of a schedule and its iteration.
 fn spreads(
     result: &RunResult,
     counted: &BTreeSet<(u32, u32)>,

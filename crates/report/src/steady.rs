@@ -149,7 +149,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     Ok(states.collect())
 }
 
-/// Analyses a series of starts (ns) and slowdowns, in the order of starts.
+/// Analyses a series of start times (ns) and slowdowns, in the order of the start times.
 fn of_values(label: String, seed: u64, series: String, values: &[(u64, f64)]) -> SteadyState {
     let slowdowns: Vec<f64> = values.iter().map(|value| value.1).collect();
     let left_out = warm_up(&slowdowns);
@@ -206,7 +206,7 @@ fn batch_means(values: &[f64]) -> Option<f64> {
     if size < BATCH {
         return None;
     }
-    // Values that do not fill the batches are omitted at the start.
+    // If the values do not fill the batches, the first values are omitted.
     let means: Vec<f64> = values[values.len() - size * BATCH_MEANS..].chunks_exact(size).map(mean).collect();
     let about = mean(&means);
     let squares: f64 = means.iter().map(|value| (value - about).powi(2)).sum();

@@ -65,7 +65,7 @@ pub struct RunSummary {
     pub nearest_pause: Option<QueueNearPause>,
     /// Cycles of switches that waited for each other at the end of the run.
     pub deadlocks: Vec<Deadlock>,
-    /// Caveats that the run's driver recorded.
+    /// Caveats that the run's driver (such as the simulator) recorded.
     pub run_caveats: Vec<RunCaveat>,
 }
 

@@ -12,7 +12,7 @@ const SINGLY: usize = 3;
 const NAMES: usize = 6;
 /// Maximum number of metrics that a sentence about open differences names.
 const OPEN: usize = 3;
-/// Least factor from which a speed is printed as a multiple.
+/// Smallest factor at which a change of speed is printed as a multiple.
 const FASTER: f64 = 1.5;
 /// Maximum number of sentences about differences; a table with all differences follows.
 const DIFFERENCES: usize = 8;

@@ -51,7 +51,7 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
     ],
 ];
 
-/// Number of a series' style; 0 for classes that are named by meaning.
+/// Number of a series' style; 0 for CSS classes that are named by meaning.
 pub(super) fn style_number(class: &str) -> usize {
     class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0)
 }
