@@ -31,7 +31,7 @@ pub(crate) struct Detail {
     pub(crate) queries: usize,
     /// Number of queues with a separate view; the queues with the most losses are chosen.
     pub(crate) queues: usize,
-    /// Number of points in the window around a loss.
+    /// Number of chart points in the time window around a loss.
     pub(crate) points_around: u64,
     /// Maximum number of packet rows in the page's file.
     pub(crate) rows: usize,
