@@ -14,7 +14,7 @@ const SUB_BITS: u32 = 6;
 /// bounded: about 1,000 bins at 1 GB.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyTimes {
-    /// Time per bin (ps); grows to the largest bin used.
+    /// Time per bin of the histogram (ps); the list ends with the largest bin used.
     bins: Vec<u64>,
     since: u64,
 }

@@ -36,7 +36,7 @@ pub struct RunTotals {
 pub struct NearestPause {
     /// Index of the queue's switch in the list of switches.
     pub switch: u32,
-    /// Arrival port of the queue.
+    /// Arrival port of the ingress queue.
     pub port: u16,
     /// Priority of the queue.
     pub priority: u8,
