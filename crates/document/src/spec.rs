@@ -106,7 +106,7 @@ pub enum Kind {
         /// Largest size that the key accepts (bytes).
         max: u64,
     },
-    /// One size, or a list with one size per port.
+    /// A value that is one size, or a list with one size per port.
     SizePerPort {
         /// Smallest size that the key accepts (bytes).
         min: u64,
@@ -129,7 +129,7 @@ pub enum Kind {
         /// Whether the number `min` itself is refused.
         open: bool,
     },
-    /// One ratio, or a list with one ratio per priority.
+    /// A value that is one ratio, or a list with one ratio per priority.
     Ratios {
         /// Smallest ratio that the list may contain.
         min: f64,
@@ -144,18 +144,19 @@ pub enum Kind {
     Words(&'static [Word]),
     /// A value that is the name of a registered entry.
     Name(&'static dyn Catalog),
-    /// The name of a registered entry whose parameters are further keys of the table.
+    /// A value that is the name of a registered entry whose parameters are further keys of the
+    /// table.
     Tag(&'static dyn Catalog),
-    /// The name of a registered entry, or a table with `name` and its parameters.
+    /// A value that is the name of a registered entry, or a table with `name` and its parameters.
     Entry(&'static dyn Catalog),
-    /// A whole number of at least 1, or one of a few words.
+    /// A value that is a whole number of at least 1, or one of a few words.
     CountOrWord {
         /// Noun for the counted objects in messages: "segments".
         of: &'static str,
         /// Words that the key accepts in addition to numbers.
         words: &'static [&'static str],
     },
-    /// One of a few words, or a list of tables.
+    /// A value that is one of a few words, or a list of tables.
     WordOrTables {
         /// Words that the key accepts in addition to tables.
         words: &'static [Word],
@@ -168,11 +169,11 @@ pub enum Kind {
     Table(&'static TableSpec),
     /// A value that is a list of tables.
     Tables(&'static TableSpec),
-    /// A list of tables with parameters of an entry.
+    /// A value that is a list of tables with parameters of an entry.
     ParamTables(&'static TableInfo),
     /// A value that is a string or a list of strings.
     Texts,
-    /// A number of objects, or a list of the objects' names.
+    /// A value that is a number of objects, or a list of the objects' names.
     CountOrNames {
         /// Noun for the objects in messages: "nodes".
         of: &'static str,
@@ -189,9 +190,9 @@ pub enum Kind {
         /// Noun for the names in messages: "hosts".
         of: &'static str,
     },
-    /// A list of one or more values of a parameter.
+    /// A value that is a list of one or more values of a parameter.
     List(&'static ParamKind),
-    /// A list of sizes, each at least 1 B.
+    /// A value that is a list of sizes, each at least 1 B.
     Sizes,
     /// A list of texts, numbers, `true` and `false`. With `or`, the list may also contain tables.
     Values {
@@ -205,7 +206,7 @@ pub enum Kind {
     },
     /// A table whose keys are names that the document chooses, with the kind of the table's values.
     Named(&'static Self),
-    /// A string, or one of a few tables that differ by their keys.
+    /// A value that is a string, or one of a few tables that differ by their keys.
     TextOr {
         /// Meaning of the string: "the id of a metric of the summary".
         text: &'static str,
