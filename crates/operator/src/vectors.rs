@@ -19,8 +19,8 @@ use bufferlab_sonic::resolve::Resolved;
 use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
 use serde::Serialize;
 
-/// Numbers of priority groups for which the vectors have a pause point when all groups fill at the
-/// same time.
+/// Numbers of priority groups for which the test vectors have a pause point when all groups fill at
+/// the same time.
 const TOGETHER: [usize; 3] = [2, 4, 8];
 /// Largest difference between rules and simulation that rounding explains (packets).
 const APART: u64 = 1;
@@ -120,7 +120,7 @@ pub struct Vectors {
     pub cell_bytes: u64,
     /// Number of slices of the chip's memory.
     pub slices: u64,
-    /// Size of the packets that the vectors count (bytes).
+    /// Size of the packets that the test vectors count (bytes).
     pub packet_bytes: u64,
     /// Test vectors of the lossless groups, by profile.
     pub groups: Vec<GroupVector>,
@@ -128,12 +128,12 @@ pub struct Vectors {
     pub queues: Vec<QueueVector>,
     /// Parts of the configuration for which no prediction exists.
     pub not_predicted: Vec<String>,
-    /// Limits of the numbers in the vectors, in sentences.
+    /// Limits of the numbers in the test vectors, in sentences.
     pub caveats: Vec<String>,
 }
 
 impl Vectors {
-    /// Computes the vectors of a configuration on a chip.
+    /// Computes the test vectors of a configuration on a chip.
     ///
     /// # Errors
     /// See [`Model::new`] and [`Bench::new`].

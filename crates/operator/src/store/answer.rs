@@ -68,7 +68,7 @@ const CHUNK: usize = 16 << 10;
 pub(crate) struct Waiting<'a> {
     pub(crate) network: &'a dyn Network,
     pub(crate) limits: &'a Limits,
-    /// Time by which the answer must be complete, on the network's clock.
+    /// Time by which the server's answer must be complete, on the network's clock.
     pub(crate) until: Duration,
     /// Flag that a signal sets to end the wait for the server's answer.
     pub(crate) interrupted: Option<&'a AtomicBool>,

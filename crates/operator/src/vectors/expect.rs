@@ -34,7 +34,7 @@ pub struct Expectation {
     pub why: String,
 }
 
-/// Compares every expectation of a file for the chip family of the vectors with the model.
+/// Compares every expectation of a qualification file for the chip family with the model.
 /// `topology` restricts the expectations to one entry `topo-...`.
 ///
 /// # Errors
