@@ -111,7 +111,7 @@ fn ranked(out: &mut String, comparison: &Comparison) {
 fn side_by_side(out: &mut String, comparison: &Comparison) {
     let rows: Vec<_> = comparison.metrics.iter().filter(|row| row.metric.headline).collect();
     let label_width = rows.iter().map(|row| width(&row.metric.title()) + 2).max().unwrap_or(0).min(60);
-    // Each policy has a column: header, means and changes.
+    // Each policy has a table column with a header, means and changes.
     let columns: Vec<Vec<[String; 2]>> = (0..comparison.policies.len())
         .map(|policy| {
             rows.iter()
