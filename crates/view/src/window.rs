@@ -398,15 +398,16 @@ impl<'a> Course<'a> {
         let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
         let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
         for &group in &chosen {
-            // A group has an equal colour in all windows, unless another group of the window
-            // already uses this colour.
+            // A port, queue or class has an equal colour in all windows, unless another group of
+            // the window already uses this colour.
             let taken = |colour: usize| groups.iter().any(|group| group.colour == colour);
             let colour = (0..GROUPS).map(|more| (group + more) % GROUPS).find(|colour| !taken(*colour));
             let held = vec![0; self.held.len()];
             groups.push(Group { name: self.name(group), colour: colour.unwrap_or(0), held });
         }
         let mut rest = vec![0; self.held.len()];
-        // Index of each group among the groups that are drawn.
+        // For each group, its index among the drawn groups; `None` for a group that is not drawn
+        // separately.
         let mut places = vec![None; self.largest.len()];
         chosen.iter().enumerate().for_each(|(at, &group)| places[group] = Some(at));
         for (point, held) in self.held.iter().enumerate() {
