@@ -34,10 +34,9 @@ pub struct Chip {
     pub slices: u64,
     /// Rule by which the chip accounts packets in its memory.
     pub rule: Rule,
-    /// Private headroom that a group leaves unused when the chip loses its first packet (cells):
-    /// the usual value, then the value on ports of 400 Gb/s. Source: `headroom_overhead` of
-    /// sonic-mgmt, `qos_param_generator.py`. At 400 Gb/s, Spectrum-3 fills two buffer units
-    /// unevenly.
+    /// Private headroom that a group leaves unused at its first loss (cells): the usual value, then
+    /// the value on ports of 400 Gb/s. Source: `headroom_overhead` of sonic-mgmt,
+    /// `qos_param_generator.py`. At 400 Gb/s, Spectrum-3 fills two buffer units unevenly.
     pub headroom_overhead: [u64; 2],
     /// Memory for packets (bytes), if known. The source is the largest limits of SONiC's device
     /// files (Broadcom) or data sheets.

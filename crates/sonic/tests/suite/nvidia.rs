@@ -11,8 +11,8 @@ use bufferlab_sonic::silicon::chip_for;
 fn a_row_is_calculated_term_by_term() {
     let config = read("rows.ini", b"100000 40m 19456 19456 49152 0\n").expect("a row");
     let table = table(&config, "Mellanox-SN5640-C448O16", None).expect("a switch");
-    // The headroom is 4,096 + (9,216 + 5,050.5 + 819.2 + 394 x 64 + 1,500) x 1.0615 = 48,475 B,
-    // rounded up to 48 KiB.
+    // The headroom is 4,096 + (9,216 + 5,050.5 + 819.2 + 394 x 64 + 1,500) x 1.0615 = 48,475 B.
+    // This sum is rounded up to 48 KiB.
     assert_eq!((table.rows[0].computed, table.rows[0].difference()), (49_152, 0));
     assert!(text(&table).ends_with("1 rows: 1 exact, 1 within a KiB\n"), "{}", text(&table));
 }
