@@ -426,8 +426,8 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
     assert!(report.text().contains("timeouts") && !report.text().contains("Jain"));
 }
 
-/// Values of a sample: total bytes in the switch, then length and limit of the sampled queue, if
-/// the table has a row of the queue.
+/// Values of a sample: total bytes in the switch, then length and limit of the queue, if the table
+/// has the queue.
 type Sample = (u64, Option<(u64, Option<u64>)>);
 
 /// Writes a run of `policy` with samples every microsecond at leaf-0, and its losses by switch. The
