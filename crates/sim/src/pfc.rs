@@ -259,7 +259,7 @@ impl Pfc {
         self.request_frame(world, target);
     }
 
-    /// Sends a frame with the demanded state of `target` as soon as the opposite link is free.
+    /// Sends a pause or resume frame about `target` as soon as the opposite link is free.
     fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
         if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {
@@ -282,7 +282,7 @@ impl Pfc {
         }
     }
 
-    /// Sends a frame over the link `back` with the current demands.
+    /// Sends a frame over the link `back` that demands the current pauses.
     pub(crate) fn handle_frame_start(&mut self, world: &mut World, back: LinkId) {
         let priorities = std::mem::take(&mut self.waiting[back]);
         let link = self.reverse[back];

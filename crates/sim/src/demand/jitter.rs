@@ -20,8 +20,8 @@ pub(crate) struct Jitter {
     /// Flows that have drawn a random start time but have not started.
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
-    /// Whether more than [`WAITING_MAX`] flows would have had to wait.
-    /// If so, the source returns no further flow.
+    /// Whether the source has ended early, because more than [`WAITING_MAX`]
+    /// flows would have had to wait.
     is_overfull: bool,
 }
 

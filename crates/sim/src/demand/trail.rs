@@ -13,7 +13,7 @@ pub(super) struct Cause {
     /// Schedule node of the event; `None` if the waiting node waited for no other node.
     pub(super) node: Option<u32>,
     pub(super) event: WaitedFor,
-    /// Time of the event, with the delay of the edge.
+    /// Time of the event, including the delay of the schedule's edge.
     pub(super) at: Time,
 }
 

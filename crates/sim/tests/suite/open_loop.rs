@@ -365,6 +365,6 @@ fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
         assert!(rows.flows.iter().any(|flow| flow.start_ns == 400_000 + 3 * 150 + 29 * 1_230));
     }
     let lost = |rows: &Rows| rows.flows.iter().filter(|flow| flow.state == FlowState::Lossy).count();
-    // A queue may occupy half of 85 packets under dt, and all of the 85 packets under cs.
+    // A queue may occupy half of the buffer of 85 packets under dt, and the whole buffer under cs.
     assert!(lost(&dt) > lost(&cs) + 20 && lost(&cs) > 20, "{} and {}", lost(&dt), lost(&cs));
 }

@@ -408,7 +408,8 @@ fn cubic_losses(product: f64, places: f64, base: f64, until: f64) -> Vec<f64> {
             losses.push(now);
             plateau = if window < plateau { window * (1.0 + decrease) / 2.0 } else { window };
             (prior, window) = (window, decrease * window);
-            // The recovery takes a round trip, and its end starts the next epoch.
+            // The recovery takes a round trip, and the end of the recovery
+            // starts the next cubic epoch.
             now += base;
             (epoch, friendly) = (now, window);
             flat_at = if window < plateau { ((plateau - window) / scale).cbrt() } else { 0.0 };
