@@ -105,7 +105,7 @@ pub struct TcpConfig {
     /// window (RFC 5681 section 4.1). See [`Sender::resume`].
     pub idle_restart: bool,
     /// Largest burst of new segments that leave back to back (large send offload), at most 65,535.
-    /// With 1, the sender sends no bursts. See [`Sender::in_burst`].
+    /// With the value 1, the sender sends no bursts. See [`Sender::in_burst`].
     pub burst_segments: u32,
     /// Number of in-order segments per ACK. An ACK for fewer segments
     /// waits for `delayed_ack_timeout`.

@@ -44,7 +44,7 @@ pub enum Phase {
     Closed,
     /// The sender has sent a SYN and waits for the SYN-ACK.
     Opening,
-    /// The sender sends without a loss or a reduction.
+    /// The sender sends data, and neither a recovery nor a reduction is in progress.
     Open,
     /// Fast recovery is in progress until segment `recovery_point` is acknowledged.
     Recovery,

@@ -42,7 +42,7 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
 
 /// Additive increase ai (segments per round trip).
 const INCREASE: f64 = 1.0;
-/// Weight β of the excess of the delay over the target, relative to the delay.
+/// Weight β of the relative excess of the delay, (delay − target) / delay.
 const DECREASE: f64 = 0.8;
 /// Largest single decrease max_mdf of the window.
 const DEEPEST: f64 = 0.5;
