@@ -23,7 +23,7 @@ pub(super) enum Parse {
     NoAddress,
 }
 
-/// Type of the header before the packets of an interface
+/// Link type of a capture: the header before the packets of an interface
 /// (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
