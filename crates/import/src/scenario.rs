@@ -16,7 +16,7 @@ const RATE: BitRate = BitRate::gbps(100);
 const DELAY: Time = Time::from_us(1);
 /// Least time between the last start of a flow and the end of the run, for flows to finish.
 const DRAIN: Time = Time::from_ms(20);
-/// Time between the last start and the end of the arrival phase, if flows are endless.
+/// Time between the last start of a flow and the end of the arrival phase, if flows are endless.
 const ENDLESS: Time = Time::from_ms(10);
 /// Rate of a rank inside its server, as in SimAI's example of a topology.
 const SCALE_UP_RATE: BitRate = BitRate::gbps(2_400);
