@@ -238,8 +238,9 @@ fn ratio(exponent: i8) -> (u128, u128) {
     if exponent >= 0 { (1 << exponent, 1) } else { (1, 1 << -exponent) }
 }
 
-/// Limit of a lone priority group on a chip that also limits the group's port: a_p a_q B / (1 + a_q
-/// + a_p a_q). The alphas of port and group are a_p and a_q, and B is the size of the pool.
+/// Limit of a lone priority group on a chip that also limits the group's port:
+/// `a_p a_q B / (1 + a_q + a_p a_q)`. The alphas of port and group are a_p and a_q, and B is the
+/// size of the pool.
 pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
     let (port, queue) = (2f64.powi(i32::from(port)), 2f64.powi(i32::from(queue)));
     (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64
