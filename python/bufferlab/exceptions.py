@@ -138,7 +138,7 @@ class ScenarioError(BufferlabError):
 
     @property
     def file(self) -> str | None:
-        """The file in which the first problem is."""
+        """The file that contains the first problem of the scenario."""
         return self._first().file
 
     @property

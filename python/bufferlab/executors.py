@@ -8,7 +8,7 @@ with every deployment of Dask (local, SLURM, Kubernetes, YARN).
 A worker receives a :class:`Unit`, which is independent of the caller's machine: the resolved
 scenario with its files.
 The worker returns the content of the result folder, so no shared file system is necessary.
-A run depends only on its unit, so every worker and every retry gives an equal result.
+A run depends only on the inputs in its unit, so every worker and every retry gives an equal result.
 """
 
 from __future__ import annotations

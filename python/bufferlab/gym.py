@@ -2,7 +2,7 @@
 rates.
 
 The environment has the interface of Gymnasium, and is a ``gymnasium.Env`` if Gymnasium is
-installed. Without Gymnasium, its spaces are small stand-ins. NumPy is needed.
+installed. Without Gymnasium, small replacements define its spaces. The environment needs NumPy.
 
 >>> from bufferlab.gym import BufferEnv
 >>> env = BufferEnv("star-incast", interval="10 us")

@@ -178,7 +178,8 @@ class Policy(Custom):
         return priority
 
     def threshold(self, queue: int, tags: list[str], buffer: Buffer) -> int | None:
-        """The limit of ``queue`` for a packet with these tags (bytes); ``None`` without a limit.
+        """The limit of ``queue`` for a packet with the given tags (bytes); ``None`` without a
+        limit.
 
         Traces, reports and the conformance suite call this method; the switch never calls it.
         """

@@ -97,7 +97,7 @@ class Sweep:
     def points(self) -> dict[str, Comparison]:
         """The points of the sweep that have results: comparisons by the name of the point's folder.
 
-        Points of an earlier sweep over other keys in the same folder are not included.
+        The result has no points of an earlier sweep over other keys in the folder.
         """
         path = self.folder / "sweep.json"
         try:
@@ -168,7 +168,7 @@ def sweep(
     executor
         Place where runs execute: ``"threads"`` of the caller's process, ``"processes"`` of the
         caller's machine, or any object with ``submit``, such as a ``dask.distributed.Client``.
-        Results are stored as they arrive.
+        The results of each run are stored when they arrive.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``;
         by default the number of cores.

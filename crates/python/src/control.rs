@@ -1,8 +1,8 @@
 //! Custom congestion controls in Python: a registered class, with one instance per flow.
 //!
-//! The module never calls a method that the class does not define. It records the first failure
-//! with its flow, time and traceback. After a failure, no congestion control of the transport is
-//! called. The driver of the flows then ends the run ([`Controller::take_failure`]).
+//! The module never calls a method that the class does not define. The module records the first
+//! failure with its flow, time and traceback. After a failure, no congestion control of the
+//! transport is called. The driver of the flows then ends the run ([`Controller::take_failure`]).
 
 mod view;
 
@@ -75,8 +75,9 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// Creates the starter of a transport, which makes an instance of the class per flow. The function
-/// makes one instance immediately, so that invalid parameters fail when the scenario is read.
+/// Creates the factory of congestion controls for a transport, which makes an instance of the class
+/// per flow. The function makes one instance immediately, so that invalid parameters fail when the
+/// scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,

@@ -71,8 +71,8 @@ pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
 /// Fields of Python's `Problem`: message, key, file, line, help, unknown kind.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
 
-/// Converts a problem of a scenario to plain values. A problem in a changed key has a key but no
-/// file. For a dictionary or a text, the file is `<name>`.
+/// Converts a problem of a scenario to values that Python can receive. A problem in a changed key
+/// has a key but no file. For a dictionary or a text, the file is `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
     let file = problem.file().filter(|file| ![COMMAND_LINE, A_VARIANT].contains(file));
     let line = problem.line().filter(|_| file.is_some());

@@ -112,7 +112,7 @@ impl ReproductionPlan {
         self.missing.iter().map(one).collect()
     }
 
-    /// Stores the numbers of the plan's run `index`.
+    /// Stores the measured numbers of the plan's run with the index `index`.
     fn keep(&self, py: Python<'_>, index: usize, numbers: &[u8]) -> PyResult<()> {
         let numbers = serde_json::from_slice(numbers).map_err(|why| foreign(py, &why))?;
         let key = self.missing.get(index).map(|missing| missing.key.as_str());

@@ -1,4 +1,4 @@
-//! Adapter that turns a Python object into a policy of the core.
+//! Adapter that turns a Python object into a buffer policy of a simulated switch.
 //!
 //! The adapter never calls a hook that the class does not define. The adapter records the first
 //! failure with place and traceback. After a failure, every verdict is a drop. The driver of the
@@ -90,7 +90,8 @@ impl fmt::Debug for PythonPolicy {
 }
 
 impl PythonPolicy {
-    /// Wraps a Python `object` whose class defines the hooks `defined`.
+    /// Wraps the Python policy `object`. `defined` has the names of the optional methods that its
+    /// class defines.
     pub(super) fn new(
         name: &'static str,
         object: &Bound<'_, PyAny>,

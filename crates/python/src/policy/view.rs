@@ -17,7 +17,8 @@ pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
-/// Defines the methods of a packet class: the getters of every packet, and additional methods.
+/// Defines the Python methods of a type of packets: the getters that all packets have, and
+/// additional methods.
 macro_rules! packet_class {
     (impl $Class:ident { $($methods:tt)* }) => {
         #[pymethods]
