@@ -15,7 +15,7 @@ const DEPTH: &str = include_str!("../../../rtl/results/depth.csv");
 const COMPARED: &str = include_str!("../../../rtl/results/cosim.csv");
 const PROOFS: &str = include_str!("../../../rtl/results/proofs.csv");
 
-/// Error about an unreadable table of `rtl/`.
+/// Error about an unreadable table in the folder `rtl/`.
 #[derive(Debug, thiserror::Error)]
 pub enum HardwareError {
     /// The list of circuits cannot be read.
@@ -79,7 +79,7 @@ pub struct Comparison {
     pub packets: u64,
     /// Number of clocks that the circuit needed for the compared operations.
     pub clocks: u64,
-    /// Number of outputs of the circuit that differ from the policy's.
+    /// Number of outputs of the circuit that differ from the outputs of the policy.
     pub differences: u64,
     /// Remarks about the comparison: numbers of skipped vector cases, or of answers that rounding
     /// changed.
@@ -126,9 +126,9 @@ pub struct CircuitCost {
     pub million_packets_per_s: Option<f64>,
     /// Date on which the cost was measured.
     pub date: String,
-    /// Commit whose circuit was measured.
+    /// Git commit of the measured circuit.
     pub commit: String,
-    /// Cost in generic gates; `None` while the table is being read.
+    /// Cost of the circuit in generic gates; `None` until `depth.csv` is read.
     #[serde(skip)]
     pub gates: Option<CircuitDepth>,
 }

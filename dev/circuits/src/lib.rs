@@ -12,7 +12,7 @@
 //!
 //! | line | numbers |
 //! |---|---|
-//! | 0, a new switch | ports, queues per port, capacity, then the configuration of the scheme ([`Scheme::configuration`]) |
+//! | 0, a new switch | ports, queues per port, capacity, then the configuration of the circuit ([`Scheme::configuration`]) |
 //! | 1, an arrival | port, priority, size, tags; bytes of queue, port and pool before the arrival; threshold of the queue ([`NO_LIMIT`] if none); number of the decision; then fields of the scheme |
 //! | 2, a departure | port, priority, size, 0; bytes of queue, port and pool after the departure; then fields of the scheme |
 //! | 3, a control event | `abm`: port, priority, gamma and n (Q32.32) of a queue from now on; `plasticine-pisa`: a pass of the SYNC packets |

@@ -25,7 +25,7 @@ pub struct Unfit(pub String);
 /// A policy that one of the circuits of `rtl/src` implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Dynamic Thresholds, with a shift as the multiplication by alpha.
+    /// Dynamic Thresholds, with a shift instead of the multiplication by alpha.
     Dt,
     /// Active Buffer Management.
     Abm,

@@ -149,7 +149,7 @@ fn random_parameters(
     }
 }
 
-/// Parameters of LossPass with a small and a large class.
+/// Random parameters of LossPass, with different priorities for small and for large flows.
 fn of_two_classes(script: &Script, draw: &mut impl FnMut(u64) -> u64) -> Vec<(String, ParamValue)> {
     let queues = script.config.queues_per_port as u64;
     let own = |name: &str, value: ParamValue| (name.to_owned(), value);

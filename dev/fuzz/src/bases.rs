@@ -7,7 +7,7 @@ pub(crate) struct Base {
     pub(crate) file: Option<File>,
 }
 
-/// A traffic or other input file that a base scenario reads.
+/// An input file that a base scenario reads, such as a flow list.
 #[derive(Clone, Copy)]
 pub(crate) struct File {
     pub(crate) name: &'static str,

@@ -1,5 +1,5 @@
-//! Cases that combine options: two scheduled pairs of options and some random options. The networks
-//! of the cases have random numbers of ports.
+//! Fuzzing cases that combine options: two scheduled pairs of options and some random options. The
+//! networks of the cases have random numbers of ports.
 
 use crate::bases::BASES;
 use crate::case::Case;
@@ -109,7 +109,7 @@ fn is_word_of(choice: &Choice, value: &str) -> bool {
     })
 }
 
-/// Adds an option and its parents, unless the option excludes a chosen option.
+/// Adds an option and its parents to the case, unless the option excludes a chosen option.
 fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     let line: Vec<_> = std::iter::successors(Some(option), |&at| OPTIONS[at].parent).collect();
     let is_free = |at: &usize| {

@@ -1,4 +1,4 @@
-//! Generates cases: equal seeds and case numbers give equal cases.
+//! Generates fuzzing cases: equal seeds and case numbers give equal cases.
 
 use crate::bases::BASES;
 use crate::case::{Case, Splice};

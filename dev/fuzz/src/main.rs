@@ -70,16 +70,16 @@ enum Task {
         /// Path of the tested program bufferlab.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Duration of the soak, such as 10m or 2h.
+        /// Duration of the soak test, such as 10m or 2h.
         #[arg(long, default_value = "2h", value_parser = span)]
         budget: Duration,
         /// Seed of all searches (default: a fresh seed).
         #[arg(long)]
         seed: Option<u64>,
-        /// Resume an earlier soak whose state is in the folder `--out`.
+        /// Resume an earlier soak test whose state is in the folder `--out`.
         #[arg(long)]
         resume: bool,
-        /// Folder for the report of the soak and for failing cases.
+        /// Folder for the report of the soak test and for failing cases.
         #[arg(long, default_value = "target/soak")]
         out: PathBuf,
         /// Number of parallel processes (default: number of cores).

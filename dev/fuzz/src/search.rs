@@ -43,7 +43,7 @@ impl Subject {
 /// Options of a search for failures.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Subject of the search.
+    /// Subject of the search: scenarios or readers.
     pub subject: Subject,
     /// Seed from which the search draws its cases.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! Compares the metrics of a case between bufferlab and the ns-3 reference.
+//! Compares the metrics of a run of bufferlab with the metrics of an ns-3 run.
 
 use crate::ValidationError;
 use crate::by_size::{self, SizeClass};

@@ -54,16 +54,16 @@ pub enum Tier {
 /// Numbers of dropped or marked packets, by the tier of the port at which the packets were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByTier {
-    /// Number of packets at ports from leaves to hosts.
+    /// Number of counted packets at ports from leaves to hosts.
     pub leaf_down: u64,
-    /// Number of packets at ports from leaves to spines.
+    /// Number of counted packets at ports from leaves to spines.
     pub leaf_up: u64,
-    /// Number of packets at ports of spines.
+    /// Number of counted packets at ports of spines.
     pub spine: u64,
 }
 
 impl ByTier {
-    /// Number of packets at every port of leaves and spines.
+    /// Number of counted packets at all ports of leaves and spines.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }
@@ -85,7 +85,7 @@ pub struct Outcome {
     /// Number of flows that had not finished when the run ended. The ns-3 reference omits
     /// unfinished flows.
     pub unfinished: u64,
-    /// Number of lost packets by tier.
+    /// Number of lost packets, by tier of the switch port.
     pub drops: ByTier,
     /// Number of RDMA packets that were lost at any switch.
     pub lossless_drops: u64,
@@ -93,7 +93,7 @@ pub struct Outcome {
     pub pauses_of_leaves: u64,
     /// Number of pause frames that spines sent.
     pub pauses_of_spines: u64,
-    /// Number of packets that switches marked, by tier.
+    /// Number of packets that switches marked, by tier of the switch port.
     pub marks: ByTier,
     /// Number of packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,

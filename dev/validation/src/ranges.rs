@@ -1,4 +1,4 @@
-//! Compares ranges of metrics over runs whose flows start a few nanoseconds apart.
+//! Compares ranges of metrics over runs that differ in random delays of the flow starts.
 //!
 //! `testdata/reference/spread.csv` has the ranges of the ns-3 artifact. In the artifact's runs,
 //! each flow starts later by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has

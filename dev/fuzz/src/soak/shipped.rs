@@ -11,7 +11,7 @@ use std::{fs, io};
 
 /// Limits of time and packet-hops for the run of a shortened scenario.
 const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
-/// Divisors of a scenario's duration. The soak tries the divisors until the run fits into its
+/// Divisors of a scenario's duration. The soak test tries the divisors until the run fits into its
 /// limits.
 const PARTS: [u64; 3] = [50, 500, 5_000];
 
