@@ -237,7 +237,8 @@ class Ptf:
             self._chip.request(op="release", dst_port=to, value=ALL_PACKETS)
 
     def read_port_counters(self, client: Any, asic_type: str, port: int) -> Tuple[List[int], List[int]]:
-        """Counters of a port, at the positions of sonic-mgmt, and packets sent by queue."""
+        """Counters of a port in sonic-mgmt's order, and the number of packets that each queue
+        sent."""
         found = self._chip.request(op="counters", port=port)["counters"]
         counters = [0] * 20
         counters[INGRESS_DROP] = counters[INGRESS_PORT_BUFFER_DROP] = sum(found["group_drops"])
