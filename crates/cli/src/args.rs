@@ -106,7 +106,7 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files, or of a command's `--json` output
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Format or output whose JSON Schema is printed
+        /// Name of the format or output whose JSON Schema is printed
         #[arg(value_enum, default_value = "scenario")]
         what: SchemaOf,
     },
