@@ -6,9 +6,9 @@ The generic gates are AND, OR, XOR, NOT and two-input multiplexers, mapped by AB
 For the generic gates, the script reports the number of gates and the logic depth in gates.
 Memories are not mapped to gates, but counted in bits.
 
-The depth depends on the mapping as much as on the circuit, so the script uses two mappings:
-ABC's default recipe optimises area, and ``map`` after ``dch`` optimises delay.
-Circuits are placed out of context, so the cost excludes pins.
+The logic depth depends on ABC's mapping as much as on the circuit, so the script uses two mappings:
+ABC's default recipe optimises area, and ``map`` after ``dch`` optimises delay. Circuits are placed
+without pins of the FPGA, so the cost excludes pins.
 """
 
 from __future__ import annotations
@@ -33,20 +33,22 @@ PACKETS_PER_S = 12.8e12 / (84 * 8)
 
 
 def cost(wanted: list[str]) -> None:
-    """Measures every circuit at every size. A size that does not fit the device has no clock."""
+    """Measures every circuit at every size. A circuit that does not fit the device has no clock
+    frequency."""
     prove.toolbox()
     for circuit in flow.circuits(wanted):
         for ports, queues in circuit["sizes"]:
             row = [circuit["name"], ports, queues, *measure(circuit, ports, queues)]
             print("cost", dict(zip(HEAD, row, strict=True)), flush=True)
-            # Large sizes of circuits take many minutes.
-            # So each result is stored immediately, in the order of `circuits.toml`.
+            # The measurement of a large circuit takes many minutes. So each result is stored
+            # immediately, in the order of `circuits.toml`.
             order = [(one["name"], *map(str, size)) for one in flow.circuits([]) for size in one["sizes"]]
             flow.renew("cost", HEAD, row, 3, order)
 
 
 def depth(wanted: list[str]) -> None:
-    """Maps every circuit to generic gates at every size, for area and for delay."""
+    """Maps every circuit to generic gates at every size, once for small area and once for short
+    delay."""
     prove.toolbox()
     version = flow.run(["yosys", "-V"]).split()[1]
     for circuit in flow.circuits(wanted):
@@ -88,7 +90,8 @@ def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
 
 
 def place(folder: Path) -> float | None:
-    """Returns the clock after routing (MHz); None if the circuit does not fit the device."""
+    """Returns the clock frequency after routing (MHz); None if the circuit does not fit the
+    device."""
     files = ["--json", "ecp5.json", "--report", "report.json"]
     options = ["--85k", "--out-of-context", "--freq", "100", "--timing-allow-fail", "--lpf-allow-unconstrained", "-q"]
     try:
@@ -101,7 +104,7 @@ def place(folder: Path) -> float | None:
 
 
 def gates(folder: Path, read: str, top: str) -> list[int]:
-    """Returns gates and depth of the mappings by area and by delay, flip-flops and memory bits."""
+    """Returns gates and logic depth of both mappings (area, delay), flip-flops and memory bits."""
     mapped = "".join(
         f"design -load before\nabc -g {GATES}{recipe}\nopt_clean\ntee -o {name}.stat stat -json\n"
         f"tee -o {name}.depth ltp -noff\n"

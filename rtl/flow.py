@@ -1,7 +1,7 @@
 """Checks the circuits and measures their cost: the steps of ``cargo xtask rtl``.
 
-Build files are stored in ``target/rtl``, results in ``rtl/results``. The circuits
-and their sizes are data in ``circuits.toml``, the mutations are data in ``mutations.toml``.
+Build files are stored in ``target/rtl``, results in ``rtl/results``. ``circuits.toml`` lists the
+circuits with their sizes, ``mutations.toml`` lists the inserted mistakes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def run(command: list[str | Path], cwd: Path = ROOT, accepted: tuple[int, ...] =
 
 
 def circuits(wanted: list[str]) -> list[dict[str, Any]]:
-    """Returns the circuits of ``circuits.toml`` that ``wanted`` names, or all if it is empty."""
+    """Returns the circuits of ``circuits.toml`` that ``wanted`` names, or all circuits if
+    ``wanted`` is empty."""
     everything = tomllib.loads((RTL / "circuits.toml").read_text())["circuit"]
     unknown = set(wanted) - {circuit["name"] for circuit in everything}
     if unknown:
@@ -61,7 +62,8 @@ def generics(circuit: dict[str, Any]) -> list[str]:
 
 
 def lint(wanted: list[str]) -> None:
-    """Checks circuits for Verilator warnings, with default parameters and with ``cosim``'s."""
+    """Checks circuits for Verilator warnings, with default parameters and with the parameters of
+    the comparison."""
     for circuit in circuits(wanted):
         for parameters in [[], generics(circuit)]:
             top = ["--top-module", circuit["top"]]
@@ -81,7 +83,7 @@ def closure(top: str, files: list[Path]) -> list[Path]:
 
 
 def build(circuit: dict[str, Any], folder: Path, rtl: Path = RTL / "src") -> Path:
-    """Builds the program that replays sheets on a circuit."""
+    """Builds the program that replays recorded operations on a simulated circuit."""
     folder.mkdir(parents=True, exist_ok=True)
     runtime = WORK / "runtime"
     reuse(runtime, folder)
@@ -102,7 +104,7 @@ def reuse(source: Path, folder: Path) -> None:
 
 
 def recorder() -> Path:
-    """Builds the program that writes sheets of operations with the policy's answers."""
+    """Builds the program that records operations of a switch with the policy's answers."""
     cargo = os.environ.get("CARGO", "cargo")
     run([cargo, "build", "--quiet", "--locked", "--package", "bufferlab-circuits"])
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
@@ -110,7 +112,8 @@ def recorder() -> Path:
 
 
 def sheet(program: Path, scheme: str, source: str, arguments: list[str | Path]) -> tuple[Path, str]:
-    """Writes the operations of ``source`` to a sheet. Returns the sheet's path and the output."""
+    """Records the operations of ``source`` in a file. Returns the file's path and the program's
+    output."""
     folder = WORK / "sheets"
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{scheme}-{source}.txt"
@@ -119,8 +122,8 @@ def sheet(program: Path, scheme: str, source: str, arguments: list[str | Path]) 
 
 
 def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str]]:
-    """Writes sheets: vectors, random operations, and operations of the ABM
-    scenario's first switch."""
+    """Records operations in three files: golden vectors, random operations, and operations of the
+    first switch in ABM's scenario."""
     operations, packets = ("100000", "20000") if quick else ("1000000", "100000")
     wanted: list[tuple[str, list[str | Path]]] = [
         ("vectors", [VECTORS / f"{scheme.removesuffix('-shift')}.toml"]),
@@ -131,7 +134,7 @@ def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str
 
 
 def cosim(wanted: list[str], quick: bool) -> None:
-    """Compares every circuit with its policy. A single difference is an error."""
+    """Compares every circuit with its policy. A single different answer is an error."""
     program = recorder()
     head = ["circuit", "source", "operations", "packets", "clocks", "differences", "notes", "sheet_sha256"]
     order = [(one["name"], source) for one in circuits([]) for source in ("vectors", "random", "run")]
@@ -156,9 +159,10 @@ def cosim(wanted: list[str], quick: bool) -> None:
 
 
 def digest(path: Path) -> str:
-    """Returns the digest of a sheet's content.
+    """Returns the digest of a file of recorded operations.
 
-    A test compares this digest with the digest of the current vectors, to detect an outdated table.
+    A test compares the stored digest with the digest of the current golden vectors, to detect an
+    outdated table.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
@@ -175,8 +179,8 @@ def write(name: str, head: list[str], rows: list[list[Any]]) -> None:
 def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tuple[str, ...]]) -> None:
     """Adds the row ``row`` to the table ``name`` of ``rtl/results``.
 
-    The new row replaces the row whose first ``keys`` cells are equal.
-    Rows whose key is not in ``order`` are removed.
+    The new row replaces the row with equal first ``keys`` cells. Rows with other first cells than
+    the entries of ``order`` are removed.
     """
     path = RTL / "results" / f"{name}.csv"
     rows: dict[tuple[str, ...], list[Any]] = {}
@@ -227,7 +231,8 @@ def mutants(wanted: list[str]) -> None:
 
 
 def caught_by(circuit: dict[str, Any], folder: Path, program: Path) -> str | None:
-    """Returns the check that detects a mistake in a circuit: ``lint`` or the name of a sheet."""
+    """Returns the check that detects a mistake in a circuit: ``lint``, or the source of the
+    compared operations."""
     try:
         replay = build(circuit, folder / "cosim", folder / "rtl")
     except Failed:

@@ -1,7 +1,7 @@
 """Proves properties of the circuits with SymbiYosys by induction, with the solver z3.
 
 The circuits include the properties in ``rtl/formal``. The proofs use small sizes,
-because they do not depend on the number of ports, and larger widths only slow the solver.
+because the properties do not depend on the number of ports, and larger widths only slow the solver.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import flow
 
-# Columns: circuit name, top module, files, parameters, depth of the induction,
-# and depth of the search for traces that must exist.
+# Columns of the list of proofs: circuit name, top module, files, parameters, depth of the
+# induction, and depth of the search for traces that must exist.
 PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
     ("dt", "dt_unit", ["dt_unit", "ledger", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 4, 20),
     ("abm-shift", "nearest_power", ["nearest_power"], {}, 1, 0),
@@ -63,7 +63,7 @@ def prove(wanted: list[str]) -> None:
 
 
 def toolbox() -> Path:
-    """Creates a folder with the proof tools under the names by which they call each other."""
+    """Creates a folder with the proof tools, under the names by which the tools call each other."""
     import os
     import sys
 

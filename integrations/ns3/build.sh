@@ -4,7 +4,8 @@
 #   build.sh NS3 BUFFERLAB PROGRAM
 #
 # NS3 has include/ns3 and the libraries: /usr for Debian's libns3-dev, the folder `ns3` of the wheel
-# from PyPI. BUFFERLAB is the prefix of crates/capi/install.sh. CXXFLAGS may set more flags.
+# from PyPI. BUFFERLAB is the prefix of crates/capi/install.sh. The variable CXXFLAGS may add
+# compiler flags.
 set -eu
 [ $# -eq 3 ] || { echo "usage: build.sh NS3 BUFFERLAB PROGRAM" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +20,7 @@ modules=
 for module in applications traffic-control point-to-point internet bridge mpi network stats core; do
     if [ -e "$libraries/lib$name-$module.so" ]; then modules="$modules -l$name-$module"; fi
 done
-# ns-3 3.37 declares constructors in a way that C++20 refuses; 3.44 needs C++20.
+# C++20 refuses the constructors that ns-3 3.37 declares; ns-3 3.44 needs C++20.
 standard=c++20
 if grep -q 'Singleton<T>()' "$1/include/ns3/singleton.h"; then standard=c++17; fi
 # The option -isystem hides warnings in headers of ns-3. GCC searches /usr/include without it.

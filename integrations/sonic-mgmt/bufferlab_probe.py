@@ -1,7 +1,7 @@
 """Runs MMU probing of sonic-mgmt (tests/saitests/probe) against `bufferlab sonic probe`.
 
-The framework asks executors to prepare ports and to check packet counts. The executors of this file
-send these calls to one simulated chip in a process of the command line. Use::
+The framework of sonic-mgmt calls executors to prepare ports and to check packet counts. The
+executors of this file send the calls to one simulated chip in a process of the command line. Use::
 
     from bufferlab_probe import Chip, install
 
@@ -30,7 +30,8 @@ class ProbeError(RuntimeError):
 
 
 class Chip:
-    """A simulated chip that all executors share, with its packets and persistent groups."""
+    """A simulated chip that all executors share, with stored packets and persistent priority
+    groups."""
 
     def __init__(
         self,
@@ -123,8 +124,8 @@ def _executor(chip: Chip, probe: str) -> Type[Any]:
             chip.request(op="prepare", src_port=0, dst_port=1)
 
     class ResumeExecutor(ModelExecutor):
-        """Executor for `pfc_xon` with two destinations: the first is drained, the second stores the
-        rest."""
+        """Executor for `pfc_xon` with two destination ports: the first port is drained, the second
+        port stores the rest."""
 
         def check(  # type: ignore[override]
             self,
@@ -151,7 +152,8 @@ def _executor(chip: Chip, probe: str) -> Type[Any]:
 
 
 class BufferControl:
-    """The methods of sonic-mgmt's BufferOccupancyController that probes call."""
+    """Replacement for sonic-mgmt's BufferOccupancyController, with the methods that threshold
+    probes call."""
 
     def __init__(self, chip: Chip) -> None:
         self._chip = chip
@@ -164,7 +166,8 @@ class BufferControl:
         """Does nothing, because every check blocks its egress port itself."""
 
     def drain_buffer(self, port_ids: Sequence[int], last_port: bool = False) -> None:
-        """Does nothing: every check empties the chip, except for persistent groups."""
+        """Does nothing, because every check empties the chip, except for persistent priority
+        groups."""
 
 
 def install(chip: Chip, probe_folder: Optional[str] = None) -> None:
@@ -194,7 +197,7 @@ REPEATED_PAUSES = 220
 
 
 class Ptf:
-    """The calls that PTF tests of the memory make: ports, packets and counters, on a simulated
+    """The calls of PTF tests of the switch memory: ports, packets and counters, on a simulated
     chip.
 
     A packet is a pair of egress port and priority. :meth:`install` replaces the modules ``switch``
@@ -213,7 +216,7 @@ class Ptf:
         self._repeated: Dict[Tuple[int, int], int] = {}
 
     def get_packet(self, src_port: int, dst_port: int, **traffic_keys: int) -> Tuple[int, int]:
-        """The packet of a flow, as the framework's StreamManager returns it."""
+        """The packet of a test flow, as the StreamManager of sonic-mgmt returns the packet."""
         return dst_port, traffic_keys.get("pg", traffic_keys.get("queue", 0))
 
     def tx_disable(self, client: Any, asic_type: str, port_ids: Sequence[int], **_: Any) -> None:
@@ -234,7 +237,8 @@ class Ptf:
             self._chip.request(op="release", dst_port=to, value=ALL_PACKETS)
 
     def read_port_counters(self, client: Any, asic_type: str, port: int) -> Tuple[List[int], List[int]]:
-        """Counters of a port, at the positions of sonic-mgmt, and packets sent by queue."""
+        """Counters of a port in sonic-mgmt's order, and the number of packets that each queue
+        sent."""
         found = self._chip.request(op="counters", port=port)["counters"]
         counters = [0] * 20
         counters[INGRESS_DROP] = counters[INGRESS_PORT_BUFFER_DROP] = sum(found["group_drops"])
@@ -248,11 +252,12 @@ class Ptf:
         return counters, list(found["sent"])
 
     def read_pg_drop_counters(self, client: Any, port: int) -> List[int]:
-        """Numbers of lost packets from a port, by priority group."""
+        """Numbers of lost packets that arrived at a port, by priority group."""
         return list(self._chip.request(op="counters", port=port)["counters"]["group_drops"])
 
     def read_port_watermarks(self, client: Any, port: int) -> Tuple[List[int], List[int], List[int]]:
-        """Peaks of queues, of the shared part of groups and of their headroom (bytes)."""
+        """Peak occupancies (bytes) of queues, of the shared part of priority groups, and of the
+        groups' headroom."""
         found = self._chip.request(op="watermarks", port=port)["bytes"]
         return found["queue_shared"], found["group_shared"], found["group_headroom"]
 

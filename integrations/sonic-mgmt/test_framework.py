@@ -1,4 +1,5 @@
-"""Tests the adapter: against a driver with the framework's steps, and against the framework itself.
+"""Tests the adapter for sonic-mgmt with a driver that repeats the framework's steps, and with the
+framework itself.
 
 The second test needs a checkout of sonic-mgmt: BUFFERLAB_SONIC_MGMT names its folder.
 Usage: python3 test_framework.py PROGRAM SWITCH CHIP
@@ -41,7 +42,7 @@ class Registry:
 
 
 def search(executor: Any, src: int, dst: int, pool: int, pg: int, start: Optional[int] = None) -> int:
-    """Finds a threshold by the framework's phases: bounds, range, point."""
+    """Finds a threshold in the phases of sonic-mgmt's probing: bounds, range, point."""
 
     def check(value: int, drain: bool = True) -> bool:
         success, detected = executor.check(src, dst, value, drain_buffer=drain, pg=pg)

@@ -1,7 +1,7 @@
 """bufferlab: a laboratory for the shared packet buffer of datacenter switches.
 
-The package and the command line run equal code. A scenario and a seed give equal bytes in both
-cases.
+The package and the command line run the same simulator. A scenario and a seed give equal result
+files in both cases.
 
 >>> import bufferlab
 >>> scenario = bufferlab.Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"})

@@ -1,7 +1,7 @@
 """``python -m bufferlab``: the commands of the program ``bufferlab``, with custom policies in
 Python.
 
-A policy may be ``FILE.py:CLASS``. The options equal those of the program ``bufferlab``::
+A policy may be ``FILE.py:CLASS``. The module has the options of the program ``bufferlab``::
 
     python -m bufferlab compare scenario.toml --seeds 5 \\
         --variants dt 'dt(alpha=2)' 'mine.py:FairShare(part=0.5)'

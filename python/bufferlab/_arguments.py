@@ -49,18 +49,20 @@ def shown(value: object) -> str:
 
 
 def refuse(argument: str, value: object, expected: str, help: str = "") -> ArgumentError:
-    """Returns the error for an argument with an unexpected value."""
+    """Returns the error for an argument of a call with an unexpected value."""
     kind = "" if value is None else f" ({type(value).__name__})"
     return ArgumentError(f"{argument} is {shown(value)}{kind}, expected {expected}", help, argument)
 
 
 def not_copied(kind: str, help: str) -> ArgumentError:
-    """Returns the error of ``pickle`` and ``copy`` for an object that runs in this process."""
+    """Returns the error of ``pickle`` and ``copy`` for an object that works only in this
+    process."""
     return ArgumentError(f"{kind} cannot be pickled or copied: it runs in this process", help, "")
 
 
 def unknown(argument: str, kind: str, name: object, known: Iterable[str], help: str = "") -> UnknownNameError:
-    """Returns the error for an unknown name; its help suggests the most similar known name."""
+    """Returns the error for an unknown name. The help of the error suggests the most similar known
+    name."""
     names = list(known)
     near = _bufferlab.suggestion(str(name), names) if _is_text(name) else None
     if near is not None:

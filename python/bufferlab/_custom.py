@@ -78,13 +78,13 @@ class Custom:
     _example: ClassVar[str] = ""
     """An example of a name for a custom class of this kind."""
     _required: ClassVar[tuple[str, str]] = ("", "")
-    """The method that a subclass must define, with its arguments."""
+    """The method that a custom class must define, with the arguments of the method."""
     _hooks: ClassVar[tuple[str, ...]] = ()
-    """Names of the methods that a subclass may define."""
+    """Names of the optional methods of a custom class."""
 
     @classmethod
     def _enter(cls, title: str, summary: str, parameters: list[_PlainParameter], hooks: list[str]) -> None:
-        """Enters the class into the registry of its kind, such as the registry of policies."""
+        """Enters the custom class into a registry, such as the registry of policies."""
         raise NotImplementedError
 
 
@@ -103,9 +103,9 @@ def register(own: CustomClass) -> CustomClass:
     Raises
     ------
     ArgumentError
-        If the class has no kind or no name, or lacks the required method of its kind. If a method's
-        name is nearly the name of a method of the kind. If the name of the class is taken or
-        invalid, or if a parameter is declared incorrectly. (The error is also a ``TypeError`` and a
+        If the class has no kind or no name, or lacks a required method. If a method has nearly the
+        name of an optional or required method. If the name of the class is taken or invalid, or if
+        a parameter is declared incorrectly. (The error is also a ``TypeError`` and a
         ``ValueError``.)
     """
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
@@ -143,7 +143,7 @@ def register(own: CustomClass) -> CustomClass:
 
 
 def _written(own: type[Custom]) -> float:
-    """Time of the last change of the files with a class and its custom base classes (Unix time, s).
+    """Time of the last change of the files that define a class and its base classes (Unix time, s).
 
     Returns the current time if the class is not in a file. Scenarios and manifests do not
     identify the version of a class, so runs from before this time are not reused.
@@ -160,8 +160,8 @@ def _written(own: type[Custom]) -> float:
 
 
 def _refuse_misspelt_methods(own: type[Custom]) -> None:
-    """Refuses a method with nearly the name of a method of the kind, which would never be
-    called."""
+    """Refuses a misspelt method name, such as ``admits`` of a policy, because the method would
+    never be called."""
     known = [own._required[0], *own._hooks, "start"]
     for owner in own.__mro__:
         if not issubclass(owner, own._base) or owner is own._base:
@@ -178,13 +178,13 @@ def _refuse_misspelt_methods(own: type[Custom]) -> None:
 
 
 def registered(kind: str) -> dict[str, type[Custom]]:
-    """The custom classes of a kind by name, in order of registration."""
+    """The custom classes of one kind, such as policies, by name in order of registration."""
     return {name: own for (of, name), own in _registered.items() if of == kind}
 
 
 def named(argument: str, own: str | type[Custom]) -> str:
-    """Returns the name of a class, or ``own`` itself if ``own`` is a name. Registers an unknown
-    class."""
+    """Returns the name of a class, or ``own`` itself if ``own`` is a name. Registers the class if
+    necessary."""
     if isinstance(own, str):
         return _arguments.text(argument, own)
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
@@ -193,7 +193,8 @@ def named(argument: str, own: str | type[Custom]) -> str:
 
 
 def _parameters(own: type[Custom]) -> list[_PlainParameter]:
-    """The parameters of a class: annotated attributes that have a default, base classes first."""
+    """The parameters of a custom class: annotated attributes that have a default, base classes
+    first."""
     found: dict[str, _PlainParameter] = {}
     for owner in reversed(own.__mro__):
         if not issubclass(owner, own._base) or owner is own._base:
@@ -206,7 +207,8 @@ def _parameters(own: type[Custom]) -> list[_PlainParameter]:
             try:
                 hint = get_type_hints(owner).get(name)
             except NameError:
-                # The annotation is only for type checkers, so the default determines the kind.
+                # The annotation is only for type checkers, so the default determines the kind of
+                # the parameter.
                 hint = None
             if get_origin(hint) is ClassVar:
                 continue

@@ -42,18 +42,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity with two values: as a calculator states it, and as simulated packets show it."""
+    """A quantity with two values: the value of a calculator, and the value of a packet
+    simulation."""
 
     quantity: str
     """Name of the compared quantity."""
     stated: float
     """The calculator's value of the compared quantity, in its base unit."""
     measured: float
-    """The value that simulated packets give, in the base unit."""
+    """The value of the compared quantity in a packet simulation, in its base unit."""
     relation: str
-    """The expected relation: measured is ``equal`` to, ``at least`` or ``at most`` stated."""
+    """The expected relation: the simulated value is ``equal`` to, ``at least`` or ``at most`` the
+    calculator's value."""
     bound: float
-    """Tolerance for discretisation (base unit): a packet, a serialization time, a refresh."""
+    """Tolerance for discretisation (in the base unit), such as a packet or a serialization time."""
     holds: bool
     """Whether the measured value agrees with the calculator's value."""
 

@@ -20,7 +20,7 @@ memory."""
 class TemporaryFolder:
     """A folder that is removed when the last reference to this object is gone.
 
-    Failures of the removal are silent, unlike with ``tempfile.TemporaryDirectory``.
+    A failed removal raises no error, unlike with ``tempfile.TemporaryDirectory``.
     """
 
     __slots__ = ("__weakref__", "path")
@@ -52,7 +52,7 @@ class Parcel:
         return self
 
     def fits(self) -> bool:
-        """Whether the folder can be pickled. A temporary folder must be small enough."""
+        """Whether the result folder can be pickled. A temporary folder must be small enough."""
         try:
             return self.keep is None or _size(self.path) <= BYTES_MAX
         except OSError:

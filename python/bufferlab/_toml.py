@@ -28,7 +28,7 @@ class Array(Protocol):
 Value = Union[
     str, int, float, bool, "os.PathLike[str]", "type[Custom]", Array, Sequence["Value"], Mapping[str, "Value"]
 ]
-"""A value for a key of a scenario.
+"""A value that a user sets for a key of a scenario.
 
 The class of a custom policy, congestion control or workload is written as its name.
 An array is written as a list.
@@ -54,7 +54,7 @@ def _string(text: str, at: str) -> str:
 
 
 def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
-    """Writes a value of TOML on one line; ``at`` is the name of the value in errors.
+    """Writes a value in the syntax of TOML on one line; errors call the value ``at``.
 
     >>> value({"name": "abm", "alpha": 0.5})
     '{ name = "abm", alpha = 0.5 }'

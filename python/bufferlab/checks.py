@@ -25,7 +25,7 @@ class Check:
     finding: Literal["holds", "fails", "not claimed"]
     """Result of checking the claim about the policy."""
     why: str
-    """The violation of the claim, or the reason why the suite does not claim it for the policy."""
+    """The violation of the claim, or the reason why the claim does not apply to the policy."""
     counterexample: str | None
     """The shortest script of arrivals and departures that violates the claim."""
 
@@ -38,7 +38,8 @@ class Conformance:
     policy: str
     """Name of the checked policy."""
     checks: tuple[Check, ...]
-    """The claims for all policies, then the golden vectors of the policy."""
+    """Results for the claims about all policies, then results for the golden vectors of the
+    policy."""
     text: str
     """The results of all checks of the policy, as text."""
 
@@ -49,7 +50,7 @@ class Conformance:
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """The checks whose claim failed."""
+        """The checks that found a violated claim."""
         return tuple(check for check in self.checks if check.finding == "fails")
 
     def raise_for_failures(self) -> None:
@@ -85,8 +86,8 @@ def conformance(
         ``"full"`` runs the checks that every built-in policy must pass, in a second or two;
         ``"quick"`` runs a twentieth of these checks.
     other_limits
-        Whether the policy has reasons to admit or drop other than its ``threshold``
-        and the size of the buffer.
+        Whether the policy admits or drops packets for reasons other than its ``threshold`` and the
+        size of the buffer.
     most_evictions
         Maximum number of stored packets that one arrival may evict. The suite checks this limit.
     vectors

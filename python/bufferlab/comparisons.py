@@ -35,15 +35,15 @@ scenario."""
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds with its 95 % confidence interval (Student)."""
+    """A metric's mean over seeds, with its 95 % confidence interval (Student's t)."""
 
     seeds: int
-    """Number of seeds over which the mean is computed."""
+    """Number of seeds over which the mean of the metric is computed."""
     mean: float
     """Mean of the metric over the seeds, in the metric's unit."""
     half_width: float | None
-    """Half the width of the confidence interval, in the metric's unit; ``None`` with a single
-    seed."""
+    """Half the width of the mean's confidence interval, in the metric's unit; ``None`` with a
+    single seed."""
 
     def __str__(self) -> str:
         return f"{self.mean:.6g}" if self.half_width is None else f"{self.mean:.6g} ± {self.half_width:.3g}"
@@ -59,9 +59,9 @@ class Change:
     """Ratio of the policy's mean to the baseline's mean, minus 1. The value -0.5 means half the
     baseline."""
     low: float | None
-    """Lower end of the 95 % confidence interval; ``None`` with a single seed."""
+    """Lower end of the change's 95 % confidence interval; ``None`` with a single seed."""
     high: float | None
-    """Upper end of the 95 % confidence interval; ``None`` with a single seed."""
+    """Upper end of the change's 95 % confidence interval; ``None`` with a single seed."""
 
     def __str__(self) -> str:
         mean = f"{100 * self.mean:+.3g} %"
@@ -78,7 +78,7 @@ class Cell:
     """Values of the metric in the order of :attr:`Comparison.seeds`; ``None`` for a seed without a
     value."""
     estimate: Estimate | None
-    """Mean of the metric over the seeds with its interval; ``None`` without values."""
+    """Mean of the metric over the seeds, with its confidence interval; ``None`` without values."""
     change: Change | None
     """Change of the policy against the baseline.
 
@@ -92,7 +92,7 @@ class Caveat:
     """A warning about the numbers of a comparison, to check before you trust these numbers."""
 
     id: str
-    """Short name of the warning for programs, such as ``few-samples``."""
+    """Short name by which programs recognise the warning, such as ``few-samples``."""
     message: str
     """Description of the problem with the numbers."""
     advice: str
@@ -103,7 +103,7 @@ class Comparison:
     """A comparison of the runs in a folder; the first policy is the baseline.
 
     If the caller did not set ``out``, a pickle of the comparison contains its runs (at most 256
-    MiB). Otherwise the pickle has only the path of the folder.
+    MiB). If the caller set ``out``, the pickle has only the path of the folder.
 
     >>> from bufferlab import compare
     >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "cs"], seeds=2)
@@ -138,7 +138,8 @@ class Comparison:
         self.text: str = report[4]
         """The headline numbers and the caveats as text, as the command line prints them."""
         self.left_out: Mapping[str, str] = {}
-        """With ``policies="all"``: policies that cannot run in this scenario, with the reason."""
+        """Policies that cannot run in the scenario, each with the reason (for
+        ``policies="all"``)."""
         self.kept = 0
         """Number of finished runs that :func:`compare` reused."""
         self._cells = {plain[0]: {cell[0]: _cell(cell) for cell in cells} for plain, cells in report[2]}

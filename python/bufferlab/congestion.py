@@ -61,7 +61,7 @@ class CongestionControl(Custom):
 
     Windows are in segments. ``window`` is the window of the flow; changes take effect when the
     method returns. A method that is not defined is never called, except :meth:`on_congestion`.
-    A control must be deterministic: no clock, no random numbers.
+    A congestion control must be deterministic: no clock, no random numbers.
     """
 
     name: ClassVar[str]
@@ -79,7 +79,8 @@ class CongestionControl(Custom):
     only congestion controls that set the window alone.
     """
     starts_at_line_rate: ClassVar[bool] = False
-    """Whether flows start with one bandwidth-delay product in flight by default."""
+    """Whether the default initial window is one bandwidth-delay product, so that flows start at
+    line rate."""
 
     path: Path
     """Transport and path of the controlled flow."""
@@ -104,7 +105,7 @@ class CongestionControl(Custom):
         _bufferlab.register_congestion_control(cls, cls.name, title, summary, parameters, hooks, wishes)
 
     def start(self, window: Window) -> None:
-        """Called once with the first window, when the flow of the control starts.
+        """Called once with the first congestion window, when the flow starts.
 
         The parameters of the class and :attr:`path` are already set.
         """
@@ -118,8 +119,8 @@ class CongestionControl(Custom):
 
         The method sets ``window.slow_start_threshold``. Loss recovery then sets the window itself,
         unless the class :attr:`governs_window`. By default, the threshold follows NewReno. After a
-        loss or a timeout the threshold is half the flight. After a mark it is half the window. The
-        threshold is at least two segments.
+        loss or a timeout the threshold is half the flight. After a mark the threshold is half the
+        window. The threshold is at least two segments.
         """
         base = window.size if event == "mark" else float(flight)
         window.slow_start_threshold = max(base / 2.0, 2.0)

@@ -138,7 +138,7 @@ class ScenarioError(BufferlabError):
 
     @property
     def file(self) -> str | None:
-        """The file in which the first problem is."""
+        """The file that contains the first problem of the scenario."""
         return self._first().file
 
     @property
@@ -196,7 +196,7 @@ class PolicyError(RunError):
 class MarkingError(RunError):
     """A custom marking rule failed during a run: it raised an exception, or returned no boolean.
 
-    The ``__cause__`` is the exception that the rule raised, so Python shows its traceback first.
+    The ``__cause__`` is the exception of the marking rule, so Python shows its traceback first.
     """
 
     def __init__(
@@ -223,15 +223,16 @@ class MarkingError(RunError):
         self.time_ps = time_ps
         """Simulated time at which the marking rule failed (ps)."""
         self.traceback = traceback
-        """Traceback of the rule's exception as text, also from another process; empty without an
-        exception."""
+        """Traceback of the marking rule's exception as text, also from another process; empty
+        without an exception."""
 
 
 class ControlError(RunError):
     """A custom congestion control failed during a run. It raised an exception, or set an invalid
     window.
 
-    The ``__cause__`` is the exception that the control raised, so Python shows its traceback first.
+    The ``__cause__`` is the exception of the congestion control, so Python shows its traceback
+    first.
     """
 
     def __init__(
@@ -261,8 +262,8 @@ class ControlError(RunError):
         self.method = method
         """Name of the congestion control's method that raised the error."""
         self.traceback = traceback
-        """Traceback of the control's exception as text, also from another process; empty without
-        such an exception."""
+        """Traceback of the congestion control's exception as text, also from another process; empty
+        without such an exception."""
 
 
 class WorkloadError(RunError):
@@ -300,7 +301,7 @@ class SweepError(BufferlabError):
         """The sweep with its complete runs; ``None`` in a pickled error with too many results."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # An error must always be picklable, so results that are too large are left out.
+        # Every error can be pickled, so a pickled error omits results that are too large.
         travels = self.sweep is not None and self.sweep._parcel().fits()
         return (type(self), (self.failed, self.sweep if travels else None, self.help))
 

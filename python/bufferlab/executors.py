@@ -8,7 +8,7 @@ with every deployment of Dask (local, SLURM, Kubernetes, YARN).
 A worker receives a :class:`Unit`, which is independent of the caller's machine: the resolved
 scenario with its files.
 The worker returns the content of the result folder, so no shared file system is necessary.
-A run depends only on its unit, so every worker and every retry gives an equal result.
+A run depends only on the inputs in its unit, so every worker and every retry gives an equal result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["Executor", "ExecutorOption", "Future", "Unit", "run_unit"]
 
 
 class Future(Protocol):
-    """A result that an executor delivers, possibly later."""
+    """The result of a call that an executor runs, perhaps available only later."""
 
     def result(self) -> Any:
         """Waits for the result and returns it, or raises the exception of the call."""
@@ -74,7 +74,7 @@ class Unit:
     inputs: tuple[tuple[str, bytes], ...]
     """Names and contents of the files to which the scenario refers."""
     caveats: tuple[tuple[str, str, str], ...]
-    """Caveats of the run's numbers: id, message, and advice to the user."""
+    """Caveats about the run's numbers: id, message, and advice to the user."""
     verify: bool
     """Whether the run checks every conservation identity after every event."""
     own: bytes | None
@@ -109,14 +109,15 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
 
 
 def take_unit(unit: Unit, wanted: str, attempt: int = 0) -> bytes:
-    """Executes a run on a worker and returns only the encoded numbers that ``wanted`` selects."""
+    """Executes a run on a worker and returns only the numbers (as JSON) that ``wanted`` selects."""
     with _desk(unit) as (desk, loaded):
         return bytes(_bufferlab.take(loaded, wanted, desk / "run"))
 
 
 @contextmanager
 def _desk(unit: Unit) -> Iterator[tuple[Path, _bufferlab.Loaded]]:
-    """Unpacks a unit into a temporary folder; yields the folder and the unit's loaded scenario."""
+    """Unpacks a unit (a run's inputs) into a temporary folder; yields the folder and the loaded
+    scenario."""
     if unit.version != _bufferlab.version():
         raise BufferlabError(
             f"a worker has bufferlab {_version_in_words(_bufferlab.version())}, the work was given out by {_version_in_words(unit.version)}",
@@ -139,8 +140,8 @@ def _version_in_words(version: tuple[str, str | None]) -> str:
 class _Processes:
     """A pool of processes on this machine.
 
-    When one process dies, the whole pool of the standard library is unusable. So the next
-    submission after a death makes a new pool.
+    When one process dies, the whole pool of the standard library is unusable. The next submission
+    therefore makes a new pool.
     """
 
     #: Time in which an interrupted worker must end its run and remove its files (s).
@@ -330,11 +331,11 @@ def _opened(how: How) -> Iterator[Executor]:
 
 
 def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException | None]:
-    """Executes all jobs and stores the results of each job when they arrive.
+    """Executes all runs and stores the result files of each run when the files arrive.
 
-    Returns the error of each job, or ``None``, in the order of the jobs.
-    Errors of the scenario or of the simulation are not retried. After other failures, such as a
-    dead worker or a full disk, a job is retried up to ``retries`` times.
+    Returns the error of each run, or ``None``, in the order of the runs. Errors of the scenario or
+    of the simulation are not retried. After other failures, such as a dead worker or a full disk, a
+    run is retried up to ``retries`` times.
     """
     if how.executor == "threads":
         return list(_bufferlab.execute(list(jobs), how.jobs or 0, how.verify, how.tell))
@@ -356,9 +357,10 @@ def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException |
 def take_elsewhere(
     jobs: Sequence[tuple[_bufferlab.Loaded, str]], keep: Callable[[int, bytes], None], how: How
 ) -> list[BaseException | None]:
-    """Executes jobs that return only some numbers; ``keep`` receives the numbers of each job.
+    """Executes runs on workers that return only some numbers; ``keep`` receives the numbers of each
+    run.
 
-    Returns the error of each job, or ``None``, in the order of the jobs.
+    Returns the error of each run, or ``None``, in the order of the runs.
     """
     version = _bufferlab.version()
 
@@ -390,10 +392,9 @@ def _unit(
 
 
 class _Courier:
-    """Submits jobs to an executor, stores their results, and retries failed jobs."""
+    """Submits runs to an executor, stores the results of the runs, and retries failed runs."""
 
-    #: Maximum number of submitted units: enough for a large cluster, and their results fit in
-    #: memory.
+    #: Maximum number of submitted runs: enough for a large cluster, and the results fit in memory.
     WINDOW = 1024
 
     def __init__(
@@ -406,10 +407,10 @@ class _Courier:
         retries: int,
         tell: Callable[[float, int, int, int], None] | None,
     ) -> None:
-        """Makes a courier for ``count`` jobs of a caller.
+        """Prepares the submission of ``count`` runs to the executor.
 
-        A worker calls ``work`` with the ``arguments`` of the job's index
-        and the number of the attempt. The courier calls ``store`` with the index and the result.
+        A worker calls ``work`` with the ``arguments`` of the run and the number of the attempt.
+        Then this process calls ``store`` with the index of the run and the result.
         """
         self._executor = executor
         self._work = work
@@ -431,7 +432,8 @@ class _Courier:
                 while waiting and len(self._under_way) < self.WINDOW:
                     self._send(waiting.pop())
                 try:
-                    # The wait for results has a time limit, so that Python handles Ctrl-C.
+                    # The wait for results of workers has a time limit, so that Python handles
+                    # Ctrl-C.
                     index = self._arrived.get(timeout=0.2)
                 except queue.Empty:
                     continue
@@ -454,7 +456,7 @@ class _Courier:
         try:
             future = self._executor.submit(self._work, *self._arguments(index), self._attempts[index])
         except Exception as error:
-            # The executor accepts no more units, but results of earlier units may still arrive.
+            # The executor accepts no more runs, but results of earlier runs may still arrive.
             self._under_way[index] = _Failed(error)
             self._arrived.put(index)
             return
@@ -462,14 +464,14 @@ class _Courier:
         future.add_done_callback(lambda _: self._arrived.put(index))
 
     def _receive(self, index: int) -> BaseException | None:
-        """Stores a result and deletes its future, to release the memory of the future."""
+        """Stores the result of a run and deletes its future, to release memory."""
         future = self._under_way.pop(index)
         try:
             self._store(index, future.result())
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # `CancelledError` is not an `Exception`. A scheduler may cancel units without a request
+            # `CancelledError` is not an `Exception`. A scheduler may cancel runs without a request
             # of the caller.
             return error
         return None

@@ -2,7 +2,7 @@
 rates.
 
 The environment has the interface of Gymnasium, and is a ``gymnasium.Env`` if Gymnasium is
-installed. Without Gymnasium, its spaces are small stand-ins. NumPy is needed.
+installed. Without Gymnasium, small replacements define its spaces. The environment needs NumPy.
 
 >>> from bufferlab.gym import BufferEnv
 >>> env = BufferEnv("star-incast", interval="10 us")
@@ -35,7 +35,7 @@ else:
 __all__ = ["Box", "BufferEnv", "Interval"]
 
 ALPHA_LOG2 = (-7.0, 4.0)
-"""Smallest and largest action: the logarithm to base 2 of alpha."""
+"""Smallest and largest action of an agent: the logarithm to base 2 of alpha."""
 
 RATE_MAX = 2.0
 """Largest value of a rate in an observation. The bytes of a packet count when its transmission
@@ -43,7 +43,7 @@ starts, so the rate of a short interval can be above 1."""
 
 
 class Box:
-    """A replacement for ``gymnasium.spaces.Box`` with the part that an agent needs."""
+    """A replacement for ``gymnasium.spaces.Box`` with only the methods that an agent needs."""
 
     def __init__(self, low: float, high: float, shape: tuple[int, ...], seed: int | None = None) -> None:
         np = numpy_module()
@@ -61,12 +61,12 @@ class Box:
         self._random = numpy_module().random.default_rng(seed)
 
     def sample(self) -> numpy.ndarray[Any, Any]:
-        """Draws a random element of the box."""
+        """Draws a random array within the bounds of the box."""
         drawn: numpy.ndarray[Any, Any] = self._random.uniform(self.low, self.high).astype(self.dtype)
         return drawn
 
     def contains(self, value: Any) -> bool:
-        """Whether ``value`` is an element of this box."""
+        """Whether ``value`` is an array within the bounds of the box."""
         np = numpy_module()
         given = np.asarray(value)
         return given.shape == self.shape and bool(np.all((given >= self.low) & (given <= self.high)))
@@ -100,7 +100,7 @@ class Interval(NamedTuple):
 
 def throughput_without_losses(interval: Interval) -> float:
     """The default reward of an interval. The reward is the used fraction of the ports' capacity,
-    minus the lost fraction of the arrived packets."""
+    minus the fraction of arrived packets that the switch lost."""
     lost = interval.lost_packets / interval.arrived_packets if interval.arrived_packets else 0.0
     return interval.sent_bytes / interval.capacity_bytes - lost
 
@@ -203,7 +203,7 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
 
     def fork(self) -> BufferEnv:
         """Returns a copy of the environment in its current state: equal actions then have equal
-        outcomes. So several environments can begin from one state."""
+        outcomes. Several environments can begin from one state."""
         copy: BufferEnv = BufferEnv.__new__(BufferEnv)
         copy.__dict__.update(self.__dict__)
         copy._simulation = self._running().fork()

@@ -59,7 +59,7 @@ def _numpy() -> Any:
 
 
 def _lines(runs: Runs) -> dict[str, list[Run]]:
-    """The runs that each line of a plot shows, by label of the line."""
+    """The runs whose values a line of a plot shows, by label of the line."""
     if isinstance(runs, Run):
         return {runs.policy: [runs]}
     lines: dict[str, list[Run]] = {}
@@ -303,7 +303,7 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
         Stable name of the metric to draw.
     x
         Key of the horizontal axis; by default the first varied key. The axis places values such as
-        ``"10 Gb/s"`` by their number.
+        ``"10 Gb/s"`` at their numeric value.
     """
     from .sweeps import Sweep as Grid
 
@@ -342,10 +342,10 @@ def _word(value: Any) -> str:
 
 
 def _places(words: list[str]) -> tuple[list[float], bool]:
-    """Positions of values on an axis, and whether the positions are the numbers of the values.
+    """Positions of key values on an axis, and whether the positions are the numeric values.
 
-    If all values have one unit, positions are the numbers. If all values have one dimension,
-    positions are in the base unit. Otherwise, positions are the indices of the values.
+    If all values have one unit, positions are the numbers before the unit. If all values have one
+    dimension, positions are in the base unit. Otherwise, positions are the indices of the values.
     """
     numbers = [_number(word) for word in words]
     known = [number for number in numbers if number is not None]

@@ -149,13 +149,14 @@ class Policy(Custom):
         return None
 
     def handle_timeout(self, now_ps: int, buffer: Buffer) -> None:
-        """Called when the time of :meth:`next_timeout` is reached.
+        """Called when the simulated time of :meth:`next_timeout` is reached.
 
-        An early call must change nothing; a late call must advance the deadline.
+        A call before the deadline must change nothing; a later call must advance the deadline.
         """
 
     def poll_expulsion(self, now_ps: int, buffer: Buffer) -> tuple[int, str] | None:
-        """The next packet to expel without an arrival: a queue and an end (``"head"``, ``"tail"``).
+        """The next packet that the switch expels without an arrival: a queue and an end of the
+        queue (``"head"``, ``"tail"``).
 
         The method is called until the result is ``None``.
         """
@@ -177,7 +178,8 @@ class Policy(Custom):
         return priority
 
     def threshold(self, queue: int, tags: list[str], buffer: Buffer) -> int | None:
-        """The limit of ``queue`` for a packet with these tags (bytes); ``None`` without a limit.
+        """The limit of ``queue`` for a packet with the given tags (bytes); ``None`` without a
+        limit.
 
         Traces, reports and the conformance suite call this method; the switch never calls it.
         """
@@ -213,8 +215,8 @@ def custom_policies() -> dict[str, type[Policy]]:
 
 
 def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ()) -> str:
-    """Returns the name of a policy, and registers a class; ``others`` are further words that are
-    valid.
+    """Returns the name of a policy, and registers a class; ``others`` are words other than policy
+    names that are valid.
 
     Raises
     ------
@@ -239,7 +241,8 @@ class Trial:
     """The verdicts of a policy on random arrivals, and the CPU time of the verdicts."""
 
     verdicts: bytes
-    """One byte per arrival: 0 if the packet was stored, otherwise a number for the drop reason."""
+    """One byte per arrival: 0 if the packet was stored, otherwise the number of the drop reason,
+    plus 1."""
     seconds: float
     """CPU time of the trial, including the work of the switch (s)."""
 

@@ -110,7 +110,8 @@ def reproduce(
         Profile that decides details that the paper leaves open; by default the profile of the
         experiment.
     seeds
-        Number of seeds per point of the experiment; by default the number that the experiment sets.
+        Number of seeds per point of the experiment; by default the number in the file of the
+        experiment.
     registry
         Path of a folder with custom experiments.
     first_seed
@@ -124,7 +125,7 @@ def reproduce(
         Number of runs in parallel for ``"threads"`` and ``"processes"``;
         by default the number of cores.
     retries
-        Number of further attempts of a run on other workers after a worker dies.
+        Number of retries of a run on other workers after a worker dies.
     progress
         A bar (``True``), no progress (``False``), or a function that is called
         with a :class:`Progress`.

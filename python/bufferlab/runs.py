@@ -26,7 +26,7 @@ _OPTIONAL = {
     "packets": 'record it: scenario.set("output.packets", "all")',
     "schedule": "only a workload of the kind collective or schedule has one",
 }
-"""Tables that not every run has, each with advice on how to get the table."""
+"""Result tables that not every run writes, each with advice on how to get the table."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class Summary(Mapping[str, "float | None"]):
         return list(self._values)
 
     def _headlines(self) -> list[tuple[str, str, str]]:
-        """Name, value and unit of the numbers that the short table on the terminal shows."""
+        """Names, values and units of the headline metrics, which the short table on the terminal
+        shows."""
         shown = ((metric, self._values[metric.id]) for metric in self.metrics if metric.headline)
         return [(metric.id, f"{value:.6g}", metric.unit) for metric, value in shown if value is not None]
 
@@ -356,8 +357,8 @@ def warn(scenario: Scenario) -> None:
 
 
 def _outside() -> int:
-    """Returns the ``stacklevel`` of the code that called the package, for a warning of the caller
-    of this function."""
+    """Returns the ``stacklevel`` with which a warning points to the code that called the
+    package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1

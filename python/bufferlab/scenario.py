@@ -89,7 +89,7 @@ class Scenario:
     ) -> Scenario:
         """Returns the scenario in a TOML file, or the scenario of the package with the given name.
 
-        The arguments ``changes`` and ``top`` have the meaning of the arguments of :meth:`with_`.
+        The arguments ``changes`` and ``top`` are changes of keys, as for :meth:`with_`.
 
         >>> Scenario.from_file("star-incast").name
         'star-incast'
@@ -260,9 +260,9 @@ class Scenario:
             self._place(path, text, overrides)
 
     def _content(self) -> object:
-        """The content that equality compares: all keys and all files.
+        """The content of a scenario that ``==`` compares: all keys and all files.
 
-        The content of a scenario that cannot be read is its path, its text and its changes.
+        For an unreadable scenario, ``==`` compares the path, the text and the changes.
         """
         try:
             loaded = self._load()
@@ -313,7 +313,7 @@ def as_scenario(scenario: ScenarioLike) -> Scenario:
 
 
 def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
-    """Returns the path of the file that a scenario from text or tables would have."""
+    """Returns the path at which a scenario from text or tables would be stored."""
     name = _arguments.text("name", name, "a name")
     if not name or "/" in name or "\0" in name:
         raise _arguments.refuse("name", name, "a name without a slash")

@@ -121,9 +121,9 @@ class Flows:
 class Simulation:
     """A simulation run that the caller advances step by step.
 
-    If the caller changes nothing, :meth:`finish` returns the run of :func:`run`, with equal bytes.
-    A simulation uses one thread. Other Python threads continue meanwhile, and Ctrl-C ends the call
-    of the simulation.
+    If the caller changes nothing, :meth:`finish` returns a run whose files equal those of
+    :func:`run`. A simulation uses one thread. Other Python threads continue meanwhile, and Ctrl-C
+    ends the call of the simulation.
 
     Parameters
     ----------
@@ -183,7 +183,8 @@ class Simulation:
         return self._run.counts()[1]
 
     def run_until(self, time: str | float) -> None:
-        """Handles all events until ``time`` (included): a text with a unit, or seconds.
+        """Handles all events until ``time`` (included). The time is a text with a unit, or a number
+        of seconds.
 
         If ``time`` is before :attr:`now`, the simulation does not change.
         """
@@ -223,8 +224,8 @@ class Simulation:
         """Replaces the policy of a switch, or of all switches, from the current time on.
 
         Stored packets stay in the buffer. The switch reports these packets to the new policy as if
-        they had just been stored. The new policy has no other history, even if only the parameters
-        change.
+        they had just been stored. The new policy knows no other earlier event, even if only the
+        parameters change.
 
         >>> simulation = Simulation("star-incast")
         >>> simulation.run_until("1 ms")
@@ -273,8 +274,8 @@ class Simulation:
         self._run.set_cable(_arguments.whole("cable", cable), _arguments.flag("up", up))
 
     def fork(self) -> Simulation:
-        """Returns a copy of the simulation in its current state. With equal calls, copy and
-        original have equal results.
+        """Returns a copy of the simulation in its current state. If a program calls both alike,
+        copy and original have equal results.
 
         Custom policies, marking rules and congestion controls in Python are copied by
         ``copy.deepcopy``.
@@ -295,8 +296,8 @@ class Simulation:
         """Runs the simulation to its end and returns the finished run. Then the simulation no
         longer exists.
 
-        The arguments ``out`` and ``replace`` have the meaning that they have for :func:`run`. A run
-        that the caller changed has a caveat, and its ``scenario.toml`` begins with the changes.
+        The arguments ``out`` and ``replace`` are the arguments of :func:`run`. A run that the
+        caller changed has a caveat, and its ``scenario.toml`` begins with the changes.
         """
         out, replace = _arguments.optional_path("out", out), _arguments.flag("replace", replace)
         keep = TemporaryFolder() if out is None else None

@@ -67,7 +67,7 @@ class Finding:
     message: str
     """Description of the problem in the configuration, with numbers."""
     place: Mapping[str, Any]
-    """Place of the problem in the configuration: file, line, table, key and field."""
+    """Place of the problem in the configuration files: file, line, table, key and field."""
     suggestion: str
     """The change of the configuration that the rule suggests; may be empty."""
     plain: Mapping[str, Any]
@@ -79,7 +79,7 @@ class Explanation:
     """An explanation of a switch's buffer configuration."""
 
     plain: Mapping[str, Any]
-    """Memory of the chip, kinds of ports, and all limits for every traffic class."""
+    """Memory size of the chip, types of ports, and all buffer limits of every traffic class."""
     text: str
     """The explanation of the configuration, as text."""
 
@@ -162,7 +162,7 @@ class Recommendation:
     caveats: tuple[str, ...]
     """Limits of the what-if recommendation."""
     comparison: Comparison
-    """The comparison of all buffer settings."""
+    """The comparison of runs with all buffer settings."""
     text: str
     """Table of the comparison, recommendation and caveats as text."""
 
@@ -216,7 +216,7 @@ class WhatIf:
         Raises
         ------
         RunError, ResultsError
-            In the cases in which :func:`bufferlab.compare` raises these errors.
+            If :func:`bufferlab.compare`, which runs the settings, raises one of the errors.
         """
         how = How.checked(seeds=seeds, out=out, replace=replace, jobs=jobs, progress=progress)
         keep = TemporaryFolder() if how.out is None else None
@@ -253,7 +253,7 @@ class Probe:
     def __init__(self, chip: _bufferlab.SonicProbe, probe: str) -> None:
         self._chip = chip
         self.probe = probe
-        """Kind of the probe, such as ``pfc_xoff``; :data:`PROBES` has all kinds."""
+        """Kind of the threshold probe, such as ``pfc_xoff``; :data:`PROBES` has all kinds."""
 
     def same_chip(self, probe: str) -> Probe:
         """Returns a probe of another kind that shares the chip, with its packets and persistent
@@ -307,7 +307,8 @@ class Probe:
         iteration: int = 0,
         **traffic_keys: int,
     ) -> tuple[bool, bool]:
-        """Sends ``value`` packets; returns success, and whether the threshold was reached.
+        """Sends ``value`` packets. Returns whether the packets were sent, and whether the chip
+        reached the threshold.
 
         For ``pfc_xon``, ``dst_port_b=`` is the port that keeps its packets while the chip drains
         ``dst_port``.
@@ -337,7 +338,7 @@ class Configuration:
         self.chip = chip
         """Name of the chip family, if the user gives the name."""
         self.problems = tuple(plain.problems())
-        """Parts of the configuration that the reader did not understand."""
+        """Parts of the configuration that bufferlab did not understand."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._source is None:
@@ -345,7 +346,7 @@ class Configuration:
         return (_read_again, (*self._source, self.chip))
 
     def explain(self) -> Explanation:
-        """Explains the chip's memory, and all limits for every traffic class."""
+        """Explains the chip's memory, and all buffer limits of every traffic class."""
         plain, text = self._plain.explain(self.chip)
         return Explanation(json.loads(plain), text)
 
@@ -388,7 +389,7 @@ class Configuration:
         Raises
         ------
         ConfigurationError
-            In the cases in which :meth:`predict` raises this error.
+            If the chip is unknown, or the buffer pools have no sizes, as in :meth:`predict`.
         """
         text_of_json, text, qos_params = self._plain.vectors(self.chip, _packet_bytes(packet_bytes))
         plain = json.loads(text_of_json)
@@ -482,7 +483,7 @@ class Configuration:
 
 
 PROBES = ("pfc_xoff", "pfc_xon", "ingress_drop", "egress_drop", "headroom_pool")
-"""Kinds of events that a probe can look for."""
+"""Kinds of threshold events that a probe can find."""
 
 TRAFFIC = ("rdma-tcp", "incast", "web-search", "storage")
 """Kinds of traffic of a what-if comparison."""
@@ -564,11 +565,11 @@ class Tuner:
     faults
         Number of consecutive faults after which the tuner restores all configured values.
     lossless
-        Whether to tune lossless groups, too, which moves the thresholds at which they pause.
+        Whether to tune lossless priority groups, too, which changes their pause thresholds.
     journal
-        File that stores the configured values while the switch has other values. If a tuner was
-        killed, the next tuner first restores the values from the journal. The default is a file in
-        the current folder with the address of the Redis server in its name.
+        Journal file that stores the configured values while the switch has tuned values. If a tuner
+        was killed, the next tuner first restores the values from the journal. The default is a file
+        in the current folder with the address of the Redis server in its name.
 
     Raises
     ------
@@ -628,8 +629,8 @@ class Tuner:
         Parameters
         ----------
         at
-            Time at which the counters are read (in seconds since any start); by default the current
-            time.
+            Time at which the counters are read (in seconds since an arbitrary start); by default
+            the current time.
         """
         now = time.monotonic() - self._start if at is None else _arguments.number("at", at)
         events: list[Mapping[str, Any]] = json.loads(self._tuner.step(now))

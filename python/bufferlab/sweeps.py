@@ -37,7 +37,7 @@ class Sweep:
 
     ``Sweep(folder)`` opens a finished sweep of Python or of the command line.
     If the caller did not set ``out``, a pickle of the sweep contains its runs (at most 256 MiB).
-    Otherwise the pickle has only the path of the folder.
+    If the caller set ``out``, the pickle has only the path of the folder.
 
     Raises
     ------
@@ -97,7 +97,7 @@ class Sweep:
     def points(self) -> dict[str, Comparison]:
         """The points of the sweep that have results: comparisons by the name of the point's folder.
 
-        Points of an earlier sweep over other keys in the same folder are not included.
+        The result has no points of an earlier sweep over other keys in the folder.
         """
         path = self.folder / "sweep.json"
         try:
@@ -144,7 +144,7 @@ def sweep(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Sweep:
-    """Runs a grid over keys of a scenario, and reuses finished runs.
+    """Runs a scenario for every combination of values of its keys, and reuses finished runs.
 
     Parameters
     ----------
@@ -168,13 +168,13 @@ def sweep(
     executor
         Place where runs execute: ``"threads"`` of the caller's process, ``"processes"`` of the
         caller's machine, or any object with ``submit``, such as a ``dask.distributed.Client``.
-        Results are stored as they arrive.
+        The results of each run are stored when they arrive.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``;
         by default the number of cores.
     retries
-        Number of further attempts of a run after a worker dies or cannot write its results. A run
-        with an invalid scenario is not retried.
+        Number of retries of a run after a worker dies or cannot write the results. A run with an
+        invalid scenario is not retried.
     shared
         Whether the folder ``out`` has an equal path on every worker.
         Workers then write the results to ``out`` and return nothing.

@@ -24,8 +24,8 @@ _ROWS_SHOWN = 10
 
 
 class Table:
-    """A table in Arrow's memory format. The name of a column ends with its unit. Each column has a
-    description.
+    """A result table in Arrow's memory format. The name of a column ends with its unit. Each column
+    has a description.
 
     Libraries that read Arrow accept the table (``__arrow_c_stream__``);
     :attr:`arrow` is the ``pyarrow.Table``.

@@ -87,7 +87,7 @@ class Figure:
 
 
 def figures() -> dict[str, str]:
-    """Returns the papers' figures that can be computed: their titles by name.
+    """Returns the papers' figures that bufferlab computes from formulas: their titles by name.
 
     >>> from bufferlab import theory
     >>> "abm-5" in theory.figures()

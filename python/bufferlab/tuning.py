@@ -44,7 +44,7 @@ __all__ = ["Confirmation", "Dimension", "OneOf", "Proposal", "Real", "Tuning", "
 
 @dataclass(frozen=True)
 class Real:
-    """A dimension of a search space: a number between two bounds.
+    """A dimension of a search space: a real number between two bounds.
 
     >>> Real(0.1, 10, log=True).written(0.5)
     0.5
@@ -63,7 +63,7 @@ class Real:
     """Unit of the lowest and highest value, if the key needs a unit: ``KB``, ``us``, ``Gb/s``."""
 
     def written(self, value: float) -> Value:
-        """Writes a number of the search in the syntax of scenarios."""
+        """Formats a number that the search tries in the syntax of scenarios."""
         return f"{value!r} {self.unit}" if self.unit else value
 
 
@@ -80,15 +80,14 @@ class Whole:
     high: int
     """Highest value that the search tries."""
     step: int = 1
-    """Difference between neighbouring values that the search tries; not used on a logarithmic
-    scale."""
+    """Step between neighbouring values that the search tries; not used on a logarithmic scale."""
     log: bool = False
     """Whether to search on a logarithmic scale, as for :class:`Real`."""
     unit: str = ""
     """Unit of the lowest and highest value, if the key needs a unit."""
 
     def written(self, value: int) -> Value:
-        """Writes a number of the search in the syntax of scenarios."""
+        """Formats a number that the search tries in the syntax of scenarios."""
         return f"{value} {self.unit}" if self.unit else value
 
 
@@ -187,7 +186,7 @@ class Tuning:
         search: _Search,
     ) -> None:
         self.study = study
-        """The study of Optuna, for plots and importances of the search."""
+        """Optuna's record of the search, for plots and importances of parameters."""
         self.objectives = objectives
         """The metrics that the search optimises."""
         self.trials = trials
@@ -448,7 +447,7 @@ def tune(
 
 
 SEEDS_MAX = (1 << 32) - 1
-"""Maximum number of seeds with which a proposal runs."""
+"""Maximum number of seeds with which the search runs a proposal."""
 
 
 def _metrics(argument: str, given: Sequence[str]) -> list[str]:
@@ -508,7 +507,8 @@ class _Search:
         return tuple(found)
 
     def distributions(self, optuna: Any) -> dict[str, Any]:
-        """Returns the search space as distributions of Optuna; elements of a list are numbered."""
+        """Returns the search space as distributions of Optuna; the names of list elements have
+        numbers."""
         return {
             name: _distribution(optuna, dimension)
             for key, dimensions in self.space.items()

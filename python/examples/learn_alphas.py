@@ -41,7 +41,8 @@ def traffic() -> Scenario:
 
 
 class Rule:
-    """The logarithm of alpha of each port: a weighted sum of numbers that the switch shows."""
+    """The rule for alpha of each port: its logarithm is a weighted sum of numbers from the
+    switch."""
 
     def __init__(self, weights: Sequence[float] | Array, ports: int) -> None:
         self.weights, self.ports = weights, ports
@@ -59,10 +60,10 @@ class Rule:
 
 @bufferlab.register
 class LearnedAlphas(Policy):
-    """The rule as a policy, for runs without the environment."""
+    """The rule for alpha as a buffer policy, for runs without the environment."""
 
     name = "learned-alphas"
-    # The smallest value of a parameter is 0 by default, but weights may be negative.
+    # The smallest value of a parameter is 0 by default, but weights of the rule may be negative.
     base: float = param(0.0, min=-100, doc="Logarithm of alpha (base 2) of an idle port.")
     busy: float = param(0.0, min=-100, doc="Weight of the mean rate of the port.")
     length: float = param(0.0, min=-100, doc="Weight of the length of the port's queue.")
@@ -98,7 +99,7 @@ class LearnedAlphas(Policy):
 
 
 def episode(env: BufferEnv, weights: Sequence[float] | Array, seed: int) -> bufferlab.Run:
-    """The finished run of one episode under the rule with these weights."""
+    """The finished run of one episode, in which the rule with the weights `weights` sets alpha."""
     observation, _ = env.reset(seed=seed)
     rule, is_over = Rule(weights, env.action_space.shape[0]), False
     while not is_over:
@@ -107,23 +108,26 @@ def episode(env: BufferEnv, weights: Sequence[float] | Array, seed: int) -> buff
 
 
 def learn(scenario: Scenario, *, generations: int = 5, candidates: int = 16, episodes: int = 4, seed: int = 0) -> Array:
-    """The weights that the cross-entropy method finds. Equal seeds give equal weights."""
+    """The weights of the rule that the cross-entropy method finds. Equal seeds give equal
+    weights."""
     random, env = np.random.default_rng(seed), BufferEnv(scenario, interval=INTERVAL_PS / 1e12)
     mean, spread = np.zeros(4), np.array([2.0, 6.0, 6.0, 3.0])
     for generation in range(generations):
         seeds = [TRAINING_SEEDS[(generation * episodes + one) % len(TRAINING_SEEDS)] for one in range(episodes)]
         tried = mean + spread * random.standard_normal((candidates, 4))
-        # The environment builds the simulation of a seed once, so the seed is the outer loop.
+        # The environment reuses the simulation of a seed, so the outer loop is over seeds.
         costs = np.mean([[episode(env, weights, one).summary[OBJECTIVE] for weights in tried] for one in seeds], axis=0)
         best = tried[np.argsort(costs, kind="stable")[: candidates // 4]]
-        # A part of the old spread remains, so that a lucky generation does not end the search.
+        # A fifth of the old standard deviation of the weights remains, so that the search continues
+        # after a generation of similar candidates.
         mean, spread = best.mean(axis=0), 0.8 * best.std(axis=0) + 0.2 * spread
         print(f"generation {generation + 1}: {np.min(costs):.3f} ms, weights {np.round(mean, 2)}")
     return mean
 
 
 def tuned_alpha(scenario: Scenario, seeds: range = TRAINING_SEEDS) -> float:
-    """The alpha of Dynamic Thresholds with the best mean of the objective on training seeds."""
+    """The alpha of Dynamic Thresholds with the smallest mean query completion time on the training
+    seeds."""
     variants = [f"dt(alpha={alpha})" for alpha in ALPHAS]
     grid = bufferlab.compare(scenario.set("seed", seeds.start), variants=variants, seeds=len(seeds))
     cells = zip(ALPHAS, (grid[OBJECTIVE][label].estimate for label in grid.policies), strict=True)
@@ -139,7 +143,8 @@ def judge(scenario: Scenario, weights: Array, alpha: float, seeds: range = UNSEE
 
 
 def show(comparison: bufferlab.Comparison) -> None:
-    """Prints means with 95 % intervals, and changes against tuned DT paired by seed."""
+    """Prints the mean of every policy with its 95 % interval, and the change against tuned DT,
+    paired by seed."""
     for metric in JUDGED:
         print(metric)
         for policy, cell in comparison[metric].items():

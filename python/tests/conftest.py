@@ -39,8 +39,8 @@ def cli() -> Path:
 
 @pytest.fixture
 def as_program(tmp_path: Path) -> Callable[[str, str], list[str]]:
-    """Runs ``main`` as a program in a folder with a module ``own_module``; returns the words that
-    the program prints."""
+    """Runs the Python text ``main`` as a program in a folder with a module ``own_module``; returns
+    the words that the program prints."""
 
     def run(module: str, main: str) -> list[str]:
         (tmp_path / "own_module.py").write_text(module)

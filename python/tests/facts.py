@@ -1,4 +1,4 @@
-"""Collects facts about objects, in a form that two processes can compare.
+"""Collects the public data (facts) of objects, in a form that two processes can compare.
 
 If it runs as a program, this module prints the facts of pickled objects as JSON.
 """
@@ -50,7 +50,7 @@ def facts(thing: Any) -> Any:
 
 
 def plain(found: Any) -> Any:
-    """Converts facts to the types of JSON: tuples become lists."""
+    """Converts data of an object to the types of JSON: tuples become lists."""
     return json.loads(json.dumps(found, default=repr))
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The files of a folder by path, without content that differs between two equal runs.
+    """The files of a result folder by path, without content that differs between two equal runs.
 
     ``timing.json`` is left out, because it has the run time. The source revision is removed from
-    manifests and reports, because the two programs of a working tree may be of different ages.
+    manifests, and the content of reports and checksum lists is ignored. The two compared programs
+    may have different source revisions.
     """
     found: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")):
@@ -27,7 +28,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def same_results(first: Path, second: Path) -> None:
-    """Fails unless two folders have the same files with the same bytes."""
+    """Fails unless two result folders have equal file names and equal contents."""
     ours, theirs = files(first), files(second)
     assert sorted(ours) == sorted(theirs)
     assert any(name.endswith("flows.parquet") for name in ours), "nothing was compared"

@@ -232,7 +232,8 @@ NOT_CHECKED: dict[str, str] = {
     "OneOf": "the values are those of a scenario, which refuses them when they are set",
 }
 
-#: Words of Rust, and messages of Python that do not name the wrong argument.
+#: Words that must not occur in an error: words of Rust, and messages of Python that do not name the
+#: wrong argument.
 FOREIGN = re.compile(
     r"unsigned|OverflowError|convert|cast as|NoneType|integral|out of range|has no attribute|not supported between|not iterable|"
     r"subscriptable|positional|PyErr|Rust|u16|u32|u64|usize|f64|size 1|ambiguous|surrogates"
@@ -275,7 +276,7 @@ def arguments(call: Any) -> list[inspect.Parameter]:
 
 
 class Subjects:
-    """Objects for method calls, and a valid call of every function."""
+    """Objects whose methods the test calls, and a valid call of every public function."""
 
     def __init__(self, folder: Path) -> None:
         star = Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
@@ -294,7 +295,8 @@ class Subjects:
         self.env.reset(seed=1)
 
     def calls(self) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-        """Callables with valid arguments, by name; a star marks positional arguments."""
+        """Public functions and methods with valid arguments, by name; a star marks positional
+        arguments."""
         metric = "class.incast.qct_mean_ms"
         star, out = self.star, self.folder / "unused"
         ports = {"src_port": 0, "dst_port": 1}
@@ -413,7 +415,8 @@ def attempt(call: Callable[..., Any], right: Mapping[str, Any], argument: str, w
 
 
 def complaint(where: str, call: Callable[..., Any], right: Mapping[str, Any], argument: str, wrong: Any) -> str | None:
-    """Returns the defect of the error for a wrong value; ``None`` without a defect."""
+    """Describes the defect of an error message for a wrong value; ``None`` if the message is
+    good."""
     said = f"{where}({argument}={wrong!r})"
     try:
         attempt(call, right, argument, wrong)
@@ -423,7 +426,8 @@ def complaint(where: str, call: Callable[..., Any], right: Mapping[str, Any], ar
         if argument == "value":
             names.append(str(right.get("key")))
         if isinstance(error, bufferlab.ScenarioError) and argument in ("scenario", "path"):
-            # The error of a missing file has the path instead of the argument's name.
+            # The error about a missing file has the path of the file instead of the argument's
+            # name.
             names.append(str(wrong))
         if not any(name in text for name in names):
             return f"{said} does not name the argument: {text}"

@@ -1,4 +1,5 @@
-"""Tests of comparisons and repetitions: the folder equals the folder of the command line."""
+"""Tests of comparisons and repetitions: result folders equal the result folders of the command
+line."""
 
 from __future__ import annotations
 

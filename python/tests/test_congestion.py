@@ -1,4 +1,4 @@
-"""Tests of custom congestion controls: flows equal those of built-in controls, errors,
+"""Tests of custom congestion controls: flows equal flows of built-in congestion controls, errors,
 processes."""
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Aimd(CongestionControl):
 
 
 class Broken(CongestionControl):
-    """A congestion control that works for some ACKs; the controls of its subclasses then fail."""
+    """A congestion control that works for three ACKs. At the fourth ACK, its subclasses fail."""
 
     name = "broken-control"
 

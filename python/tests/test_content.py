@@ -101,8 +101,7 @@ def desk(tmp_path: Path) -> Path:
 
 
 def unmixed(out: Path) -> None:
-    """Fails if seeds of a label ran different scenarios or inputs. The function reads only the
-    files."""
+    """Fails if seeds of one policy ran different scenarios or inputs, as the result files show."""
     labels: dict[Path, str] = {}
     for manifest in sorted(out.glob("**/seed-*/manifest.json")):
         run_folder = manifest.parent
@@ -143,7 +142,7 @@ CALLS[sys.argv[1]](Path(sys.argv[2]), seeds=3, jobs=1, out=Path(sys.argv[2]) / "
 
 
 def finished(out: Path) -> dict[Path, bytes]:
-    """Records of the finished runs of a folder."""
+    """Files that record the finished runs of a result folder, by path."""
     return {path: path.read_bytes() for path in (*out.glob("**/seed-*/manifest.json"), *out.glob("runs/*.json"))}
 
 

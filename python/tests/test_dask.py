@@ -53,7 +53,7 @@ def test_a_task_returns_a_run_that_outlives_its_worker(star: Scenario) -> None:
         future = client.submit(run, star)
         compared = client.submit(compare, star, ["dt", "cs"], seeds=2)
         first, second = sorted(client.scheduler_info()["workers"])
-        # A task on one worker reads the run of the other worker.
+        # A task on one worker reads the run that the other worker returned.
         moved = client.submit(attrgetter("flows"), client.submit(run, star, seed=2, workers=first), workers=second)
         there, both, flows = (future.result(timeout=120) for future in (future, compared, moved))
     assert there.flows == here.flows and there.summary == here.summary

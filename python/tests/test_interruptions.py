@@ -1,6 +1,6 @@
 """Tests of interruptions: a signal to the calling process also ends its worker processes.
 
-A signal during a run that a policy started ends this run and the policy's run.
+A policy may start inner runs. A signal during an inner run ends the inner run and the policy's run.
 """
 
 from __future__ import annotations

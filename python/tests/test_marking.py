@@ -1,4 +1,4 @@
-"""Tests of custom marking rules: marks equal those of built-in rules, complete errors,
+"""Tests of custom marking rules: marks equal marks of built-in rules, complete errors,
 processes."""
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class PythonStep(MarkingRule):
 
 @register
 class Broken(MarkingRule):
-    """A marking rule that works for some packets; the rules of its subclasses then fail."""
+    """A marking rule that works for three packets. At the fourth packet, the rule and its
+    subclasses fail."""
 
     name = "py_broken"
 

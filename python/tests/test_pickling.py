@@ -63,7 +63,7 @@ class Pulse(Workload):
 '''
 
 REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "Departure", "Hop", "Markable", "Probe", "Simulation", "Tuner"}
-"""Classes that cannot be pickled: objects that run, show a run at one moment, or have a
+"""Classes whose objects cannot be pickled: objects that run, show a run at one moment, or have a
 connection."""
 
 ABSTRACT = {"Executor", "Future"}
@@ -284,7 +284,7 @@ def test_a_run_of_another_process_can_be_read(star: Scenario) -> None:
         repeated = pool.submit(bufferlab.repeat, star, seeds=2).result()
         swept = pool.submit(bufferlab.sweep, star, {"switch.buffer": ["200 KB", "300 KB"]}).result()
         failed = pool.submit(bufferlab.sweep, star, {"switch.buffer": ["200 KB", "1 B"]}).exception()
-    # The process that executed the runs has ended.
+    # The process that executed the pickled runs has ended.
     assert there.flows == here.flows and there.summary == here.summary
     assert sorted(compared.runs()) == [("cs", 1), ("dt", 1)] and compared.run("dt", 1).flows == here.flows
     assert len(repeated.runs()) == 2

@@ -1,4 +1,4 @@
-"""Tests of custom policies: verdicts equal those of built-in policies, errors, processes,
+"""Tests of custom policies: verdicts equal verdicts of built-in policies, errors, processes,
 conformance."""
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PythonLqd(Policy):
 
 
 class Broken(Policy):
-    """A policy that admits every packet that fits; its subclasses fail after some packets."""
+    """A policy that admits every packet that fits; its subclasses fail after a hundred packets."""
 
     name = "broken"
 
@@ -503,7 +503,7 @@ def test_ctrl_c_ends_a_run_whose_verdicts_are_pythons(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        # After this line, the parent process does not read: the pipe must not fill.
+        # Read the rest of the output before the wait, because a full pipe would block the program.
         process.stdout.read()
         assert process.wait(60) == 42
 

@@ -1,4 +1,4 @@
-"""Tests of reproductions: folder and verdicts equal those of the command line."""
+"""Tests of reproductions: result folders and verdicts equal the results of the command line."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def study(tmp_path: Path) -> Path:
 
 
 class Counting(ThreadPoolExecutor):
-    """An executor that counts the submitted units."""
+    """An executor that counts the submitted runs."""
 
     asked = 0
 
@@ -122,7 +122,7 @@ class Counting(ThreadPoolExecutor):
 
 
 def outputs(out: Path) -> dict[str, bytes]:
-    """The files of a reproduction, without files that contain run times."""
+    """The files of a reproduction by path, without files that contain run times."""
     return files(out / "mine" / "incast") | {name: (out / name).read_bytes() for name in ("index.html", "verdicts.csv")}
 
 

@@ -205,7 +205,7 @@ def test_the_package_needs_no_gymnasium() -> None:
 
 @pytest.fixture
 def learning(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The example that learns alphas."""
+    """The example program that learns the alphas of Dynamic Thresholds."""
     path = Path(__file__).parents[1] / "examples" / "learn_alphas.py"
     spec = importlib.util.spec_from_file_location("learn_alphas", path)
     assert spec is not None and spec.loader is not None

@@ -1,4 +1,4 @@
-"""Tests that results for SONiC configurations equal those of the command line."""
+"""Tests that results for SONiC configurations equal the results of the command line."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_what_if_ends_in_a_recommendation_and_a_scenario_to_keep(tmp_path: Pat
 
 
 def changed(folder: Path) -> sonic.Configuration:
-    """The configuration with a shorter cable and twice the alpha of lossy queues."""
+    """The SONiC configuration with a shorter cable and twice the alpha of lossy queues."""
     for file in SWITCH.iterdir():
         (folder / file.name).write_text(file.read_text().replace('"300m"', '"40m"'))
     return sonic.read(folder, chip="trident3")
@@ -90,7 +90,7 @@ def test_a_leaf_spine_has_the_switch_at_every_place() -> None:
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[str]:
-    """A Redis server with the configuration of the switch in CONFIG_DB."""
+    """A Redis server with the switch's configuration in the database CONFIG_DB."""
     server, client = shutil.which("redis-server"), shutil.which("redis-cli")
     if server is None or client is None:
         pytest.skip("redis-server or redis-cli is not installed")
@@ -121,7 +121,7 @@ def test_a_tuner_watches_what_can_be_tuned_and_puts_it_back(redis: str, tmp_path
         profile = next(profile for profile in tuner.profiles if profile.name == "egress_lossy_profile")
         assert profile.applied == profile.configured
         assert profile.bounds == (profile.configured - 2, profile.configured + 1)
-        # A COUNTERS_DB without names of queues counts as a fault of the tuner.
+        # If the database COUNTERS_DB has no names of queues, the tuner reports a fault.
         assert [event["event"] for event in tuner.step(1.0)] == ["fault"] and not tuner.must_end
         assert tuner.step(2.0)[0]["in_a_row"] == 2 and tuner.must_end
     assert not journal.exists()

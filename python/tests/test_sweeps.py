@@ -1,4 +1,5 @@
-"""Tests of sweeps: with every executor, the folder equals the folder of the command line."""
+"""Tests of sweeps: with every executor, result folders equal the result folders of the command
+line."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def test_what_is_there_is_not_run_again_and_values_can_be_added(star: Scenario, 
     seen: list[Progress] = []
     sweep(star, {"switch.buffer": ["200 KB", "300 KB"]}, out=out, progress=seen.append)
     assert seen[-1].runs == 1
-    # A sweep over another key has other points in the same folder.
+    # A sweep over another key adds other points to an existing result folder.
     sweep(star, {"seed": [1, 2]}, out=out)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("hard work")
@@ -120,7 +121,7 @@ def test_workers_that_see_the_folder_write_there_themselves(star: Scenario, tmp_
 
 
 class Unreliable:
-    """An executor that fails every unit a number of times before it executes the unit
+    """An executor that fails every run a number of times before it executes the run
     successfully."""
 
     def __init__(self, failures: int) -> None:

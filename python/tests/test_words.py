@@ -24,7 +24,7 @@ NOT_SHOWN = {
     # Python resolves classes in files itself, so the parser of variants never receives a class in a
     # file.
     "crates/scenario/src/variant.rs": ["this program runs no Python"],
-    # The texts that appear only on the page of limits.
+    # These texts appear only on the documentation page about limits of SONiC support.
     "crates/operator/src/limits.rs": ["`--redis` of `bufferlab sonic`"],
     "crates/sonic/src/limits.rs": ["files of `bufferlab sonic`"],
     # The source line of an overridden key, below which the command line prints a caret.
@@ -36,12 +36,12 @@ NOT_SHOWN = {
     "crates/reproduce/src/package.rs": ["# Data of the reproduction"],
     "crates/theory-check/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
 }
-"""Texts that are not hints of error messages, by source file."""
+"""Texts of the libraries that are not hints of error messages, by source file."""
 
 OF_THE_COMMAND_LINE = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`bufferlab [a-z]")
 
 KEPT = ["the command `bufferlab check` says what a port needs", "`bufferlab import`"]
-"""Hints for features that only the command line has."""
+"""Hints about features that only the command line has."""
 
 
 @pytest.mark.parametrize(

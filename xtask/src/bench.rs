@@ -60,7 +60,7 @@ pub(crate) struct Measured {
     packet_hops_per_second: f64,
     /// Median time for building the simulated network (s).
     built_seconds: f64,
-    /// Peak memory of the process (MB); `None` if the operating system does not report it.
+    /// Peak memory of the process (MB); `None` if the operating system does not report the peak.
     peak_resident_mb: Option<u64>,
 }
 

@@ -55,7 +55,7 @@ pub const STEPS: &[Step] = &[
 /// Number of CI steps that run at the same time. More steps would need more than two cores.
 const LANES: usize = 2;
 
-/// Converts the result of a step that is never skipped as a whole to an outcome.
+/// Converts the result of a CI step to an outcome, for steps that are never skipped as a whole.
 fn passed(result: Result<(), String>) -> Result<Outcome, String> {
     result.map(|()| Outcome::Passed)
 }

@@ -3,7 +3,7 @@
 //! [cargo-mutants](https://mutants.rs) generates the mutants, each one small change of the source,
 //! and runs tests on a copy of the repository.
 //! This module selects the mutants, and the packages whose tests must detect these mutants.
-//! The module compares the survivors with `testdata/mutants.toml`, the list of mutants
+//! The module compares surviving mutants with `testdata/mutants.toml`, the list of mutants
 //! without observable effect. Results are stored in `target/mutants/outcomes.tsv`.
 
 mod list;

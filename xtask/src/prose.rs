@@ -94,7 +94,8 @@ fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Describes the language rules with fewer violations than recorded, with both numbers.
+/// Describes the language rules with fewer violations than recorded, with recorded and current
+/// numbers.
 fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for ((rule, part), &known) in recorded {

@@ -13,7 +13,7 @@ pub const ABI: u32 = 1;
 pub enum Code {
     /// The call of the C function succeeded.
     Ok = 0,
-    /// The switch has no requested packet, timer or threshold.
+    /// The switch has no packet, timer or threshold to return.
     None = 1,
     /// An argument of a function is null or out of range.
     Invalid = -1,
@@ -25,7 +25,7 @@ pub enum Code {
     Panic = -4,
 }
 
-/// Names of packet events, by code. Codes never change; new events are appended.
+/// Names of packet events, indexed by their codes. Codes never change; new events are appended.
 pub const EVENTS: &[&str] =
     &["admitted", "dropped", "evicted", "marked", "departed", "paused", "resumed", "trimmed"];
 
@@ -47,16 +47,17 @@ pub const REASONS: &[&std::ffi::CStr] = &[
 
 /// Code in place of a drop reason, for a packet that was not refused.
 pub const NO_REASON: u8 = 255;
-/// Code of an event or a reason to which this version of the C interface gives no name.
+/// Codes of an event and of a drop reason that have no other code in this version of the C
+/// interface.
 pub const OTHER: (u8, u8) = (255, 254);
 
-/// Code by which the C interface names an event.
+/// Code of an event in the C interface.
 #[must_use]
 pub fn event_code(event: PacketEvent) -> u8 {
     EVENTS.iter().position(|name| *name == event.name()).map_or(OTHER.0, |code| code as u8)
 }
 
-/// Code by which the C interface names a drop reason.
+/// Code of a drop reason in the C interface.
 #[must_use]
 pub fn reason_code(reason: DropReason) -> u8 {
     let is_it = |name: &&std::ffi::CStr| name.to_bytes() == reason.name().as_bytes();

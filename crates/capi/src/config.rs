@@ -12,8 +12,8 @@ pub(crate) type Core = Switch<Dispatched>;
 
 /// Largest size of a packet (bytes), if the caller gives no size.
 const MAX_PACKET: u32 = 9_216;
-/// Keys that every scenario needs, with values for texts that lack these keys. Of these values, the
-/// C interface uses only the largest packet (1,500 B).
+/// Keys that every scenario needs, with default values. The C interface uses only one of these
+/// values: the largest packet (1,500 B).
 const UNUSED: [(&str, &str); 3] = [
     ("duration", "\"1 s\""),
     (
@@ -132,7 +132,7 @@ fn network(rates: &[u64]) -> String {
     format!("{{ kind = \"graph\", hosts = {hosts}, switches = 1, links = [{links}] }}")
 }
 
-/// Builds the core of the scenario's first switch, with the simulator's initial state.
+/// Builds the core switch for the first switch of a scenario, with the simulator's initial state.
 fn first_switch(scenario: &Scenario) -> Result<Core, Failure> {
     let refuse = |error: bufferlab_core::BuildError| Failure::refused(error.to_string());
     let spec = &scenario.switches[0];

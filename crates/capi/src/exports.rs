@@ -1,9 +1,9 @@
 //! The exported C functions: they read pointers, stop panics and call the caller's function for
 //! events.
 //!
-//! This module alone has `unsafe`, for two reasons: symbols without mangling, and pointers from C.
-//! Every pointer is checked for null. The C header states the duties of the caller. A pointer that
-//! is not null points to a valid value, and one thread at a time uses a switch.
+//! Only this module has `unsafe` code, for two reasons: symbols without mangling, and pointers from
+//! C. Every pointer is checked for null. The C header states the duties of the caller. A pointer
+//! that is not null points to a valid value, and one thread at a time uses a switch.
 //!
 //! Callbacks run after the last use of a reference to the switch, so callbacks may use or free the
 //! switch.
@@ -127,7 +127,7 @@ unsafe fn change<T>(
 /// Runs the body of a call that only reads a switch.
 ///
 /// # Safety
-/// See [`change`].
+/// The safety rules of [`change`] apply.
 unsafe fn read<T>(
     handle: *const Handle,
     out: *mut T,
@@ -266,8 +266,8 @@ pub unsafe extern "C" fn bufferlab_free(handle: *mut Handle) {
 /// Sets the function that receives the switch's events.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`]. The switch may call the callback with `user` until the callback is
-/// replaced.
+/// The safety rules of [`bufferlab_arrive`] apply. The switch may call the callback with `user`
+/// until the callback is replaced.
 #[unsafe(export_name = "bufferlab_v1_observe")]
 pub unsafe extern "C" fn bufferlab_observe(
     handle: *mut Handle,
@@ -307,7 +307,7 @@ pub unsafe extern "C" fn bufferlab_arrive(
 /// Takes the next packet of an idle port.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`].
+/// The safety rules of [`bufferlab_arrive`] apply.
 #[unsafe(export_name = "bufferlab_v1_depart")]
 pub unsafe extern "C" fn bufferlab_depart(
     handle: *mut Handle,
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn bufferlab_depart(
 /// Handles a pause frame of a neighbour.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`].
+/// The safety rules of [`bufferlab_arrive`] apply.
 #[unsafe(export_name = "bufferlab_v1_pause")]
 pub unsafe extern "C" fn bufferlab_pause(handle: *mut Handle, port: u16, priority: u8, paused: i32) -> i32 {
     let mut done = ();
@@ -333,7 +333,7 @@ pub unsafe extern "C" fn bufferlab_pause(handle: *mut Handle, port: u16, priorit
 /// Returns the time of the switch's next timer.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`].
+/// The safety rules of [`bufferlab_arrive`] apply.
 #[unsafe(export_name = "bufferlab_v1_next_timer")]
 pub unsafe extern "C" fn bufferlab_next_timer(handle: *const Handle, at: *mut u64) -> i32 {
     // SAFETY: the caller promises that all pointers are valid.
@@ -343,7 +343,7 @@ pub unsafe extern "C" fn bufferlab_next_timer(handle: *const Handle, at: *mut u6
 /// Handles the switch's timers that are due.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`].
+/// The safety rules of [`bufferlab_arrive`] apply.
 #[unsafe(export_name = "bufferlab_v1_timer")]
 pub unsafe extern "C" fn bufferlab_timer(handle: *mut Handle, now: u64) -> i32 {
     let mut done = ();
@@ -354,7 +354,7 @@ pub unsafe extern "C" fn bufferlab_timer(handle: *mut Handle, now: u64) -> i32 {
 /// Returns the policy's limit for the length of a queue.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`].
+/// The safety rules of [`bufferlab_arrive`] apply.
 #[unsafe(export_name = "bufferlab_v1_threshold")]
 pub unsafe extern "C" fn bufferlab_threshold(
     handle: *const Handle,
@@ -370,7 +370,7 @@ pub unsafe extern "C" fn bufferlab_threshold(
 /// Returns the stored bytes of a queue, a port or the whole buffer.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`].
+/// The safety rules of [`bufferlab_arrive`] apply.
 #[unsafe(export_name = "bufferlab_v1_occupancy")]
 pub unsafe extern "C" fn bufferlab_occupancy(
     handle: *const Handle,
@@ -385,7 +385,7 @@ pub unsafe extern "C" fn bufferlab_occupancy(
 /// Checks the ledger, and reports a failure of the policy.
 ///
 /// # Safety
-/// See [`bufferlab_arrive`].
+/// The safety rules of [`bufferlab_arrive`] apply.
 #[unsafe(export_name = "bufferlab_v1_verify")]
 pub unsafe extern "C" fn bufferlab_verify(handle: *mut Handle) -> i32 {
     let mut done = ();

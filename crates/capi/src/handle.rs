@@ -245,7 +245,7 @@ impl Handle {
     }
 }
 
-/// Returns the result code of a function whose result is optional.
+/// Returns the result code of a C function that may have no result.
 pub(crate) const fn code_of<T>(answer: &Option<T>) -> Code {
     if answer.is_some() { Code::Ok } else { Code::None }
 }

@@ -28,7 +28,7 @@ use std::str::FromStr;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Hide progress and the places of results; print only warnings and errors
+    /// Hide progress and the paths of results; print only warnings and errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Colour the messages on stderr [default: auto, which respects NO_COLOR and the terminal]
@@ -41,8 +41,8 @@ pub(crate) struct Args {
         value_enum
     )]
     pub(crate) color: Colour,
-    /// Refuse runs that need more memory than SIZE before their first packet [default: the memory
-    /// that the system has left]
+    /// Refuse to start runs that need more memory than SIZE [default: the memory that the system
+    /// has left]
     #[arg(long, global = true, value_name = "SIZE", value_parser = crate::sonic_args::size)]
     pub(crate) memory_limit: Option<u64>,
 }
@@ -79,7 +79,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Write a scenario from the files of another simulator: htsim, GOAL, Chakra, AICB, HPCC. Print
-    /// the settings that were read from the files, ignored or assumed
+    /// the settings that the command read from the files, ignored or assumed
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Write report.html for a folder of results
@@ -106,7 +106,7 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files, or of a command's `--json` output
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Format or output whose JSON Schema is printed
+        /// Name of the format or output whose JSON Schema is printed
         #[arg(value_enum, default_value = "scenario")]
         what: SchemaOf,
     },
@@ -182,7 +182,7 @@ pub(crate) enum NewTopology {
     LeafSpine,
 }
 
-/// Reads a path whose last part is a valid name of policies and crates.
+/// Reads a path whose last part is a valid name for a policy and its crate.
 fn new_item(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -238,7 +238,7 @@ pub(crate) struct ImportArgs {
 }
 
 impl RunArgs {
-    /// The arguments of `run` for a scenario file, without options.
+    /// Returns the arguments of the command `run` for a scenario file, without options.
     pub(crate) fn for_file(scenario: &Path) -> Self {
         let command = Self::augment_args(clap::Command::new("run"));
         let words = ["run".as_ref(), "--".as_ref(), scenario.as_os_str()];
@@ -269,7 +269,7 @@ fn import_format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(words).map(|name| Format::from_word(&name).expect("clap accepts words only"))
 }
 
-/// Reads a name that is safe as a part of a file name and within quotes.
+/// Reads a name that is safe as a part of a file name and within quotation marks.
 fn import_name(text: &str) -> Result<String, String> {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.');
     let is_name =
@@ -349,7 +349,7 @@ pub(crate) struct WatchArgs {
     pub(crate) snapshot_length: u32,
 }
 
-/// Registered policies that one argument of the command line names.
+/// Registered policies that a single argument of the command line names.
 #[derive(Clone, Debug)]
 pub(crate) struct TestbedPolicies(pub(crate) Vec<&'static PolicyInfo>);
 
@@ -401,7 +401,8 @@ pub(crate) struct TestbedReproduceArgs {
     /// Use a folder of custom experiments, NAME/FIGURE.toml [default: the papers' experiments]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) registry: Option<PathBuf>,
-    /// Repeat every point of an experiment this many times [default: the experiment's number]
+    /// Repeat every point of an experiment this many times [default: the number in the experiment's
+    /// file]
     #[arg(long, value_name = "COUNT")]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder, and reuse its finished runs
@@ -544,8 +545,8 @@ impl ScenarioArgs {
         self.scenario.as_os_str() == "-"
     }
 
-    /// The path of the scenario, or `<stdin>`, which errors show for standard input.
-    /// Paths in a scenario from standard input are relative to the current folder.
+    /// Returns the path of the scenario. The path of standard input is `<stdin>`, as in error
+    /// messages. Paths in a scenario from standard input are relative to the current folder.
     pub(crate) fn file(&self) -> &Path {
         if self.is_stdin() { Path::new("<stdin>") } else { &self.scenario }
     }
@@ -683,7 +684,7 @@ impl CompareArgs {
     }
 }
 
-/// The policies in `policies`, followed by the variants in `variants`.
+/// Returns the policies in `policies`, followed by the variants in `variants`.
 fn choices(policies: &[PolicyList], variants: &[VariantList]) -> Vec<PolicySelection> {
     let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicySelection::One));
     policies.iter().flat_map(|list| list.0.iter().cloned()).chain(variants).collect()
@@ -837,7 +838,7 @@ pub(crate) struct PlayArgs {
 pub(crate) enum TraceFormat {
     /// Trace events as JSON: queues as counters, losses and marks as instants, pauses as slices
     Perfetto,
-    /// Capture for Wireshark: packets, with their fates as comments
+    /// Capture for Wireshark: packets, with losses and marks as comments
     Pcapng,
 }
 
@@ -848,9 +849,9 @@ pub(crate) enum EventKind {
     Drop,
     /// Packets that a switch marked on arrival
     Mark,
-    /// A stored packet was removed to make room for another packet
+    /// Packets that a switch removed to make room for another packet
     Eviction,
-    /// A packet was dropped or evicted
+    /// Packets that a switch dropped or evicted
     Loss,
     /// Pauses that a switch sent to a sender
     Pause,
@@ -878,12 +879,12 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, conflicts_with_all = ["list", "why", "values"])]
     pub(crate) json: bool,
     /// Find the differences between the readings `paper` and `artifact` that decide a claim
-    /// (`REV-F7a-1`, or several with commas). With identical arrivals, try each difference alone,
+    /// (`REV-F7a-1`, or several with commas). On identical arrivals, apply each difference alone,
     /// then each pair of differences. `disputed` selects all claims whose recorded verdicts differ
     /// between `paper` and `artifact`
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
-    /// With --why, try this value of a key instead of the artifact's settings (repeatable)
+    /// With --why, apply this value of a key instead of the artifact's settings (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
     /// Judge every statement under each setting that its paper leaves open, one setting at a time.
@@ -908,7 +909,8 @@ pub(crate) struct ReproduceArgs {
     /// public simulator where one exists [default: the experiment's reading]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
-    /// Run this many seeds per point of an experiment [default: the experiment's number]
+    /// Run this many seeds per point of an experiment [default: the number in the experiment's
+    /// file]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Shift all seeds by this number, to see whether a verdict depends on the seeds

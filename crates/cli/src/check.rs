@@ -69,15 +69,15 @@ fn summary(scenario: &Scenario) -> String {
     text
 }
 
-/// Formats a line about the memory of a run before its first packet, and about the part that needs
-/// the most memory.
+/// Formats a line with the memory that a run needs before its first packet, and with the part of
+/// the simulator that needs most of this memory.
 fn memory_line(scenario: &Scenario) -> String {
     let estimate = MemoryEstimate::new(scenario);
     let most = estimate.parts().first().map_or("", |part| part.what);
     format!("about {} before the first packet, most of it {most}", format_memory(estimate.bytes()))
 }
 
-/// Line with the name and the main parameters of a transport.
+/// Formats a line with the name and the main parameters of a transport.
 fn transport_line(transport: &TransportSpec) -> String {
     let name = &transport.name;
     if let Some(pacing) = &transport.pacing {
@@ -140,7 +140,7 @@ fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Lines about the switches, one per group of equal switches.
+/// Formats lines about the switches of the network, one line per group of equal switches.
 fn switch_lines(scenario: &Scenario) -> Vec<String> {
     let mut groups: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     let all_rates = scenario.topology.all_port_rates();

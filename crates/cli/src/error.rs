@@ -1,4 +1,4 @@
-//! Errors of the libraries as messages of the command line, each with a hint.
+//! Converts errors of the libraries to messages of the command line, each with a hint.
 
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
@@ -8,7 +8,8 @@ use bufferlab_sim::SimError;
 use miette::{Report, miette};
 use std::path::Path;
 
-/// Message for an error of a plan. A mistake in a scenario is shown with its place in the file.
+/// Converts an error of planning runs to a message. For a mistake in a scenario, the message shows
+/// the place in the file.
 pub(crate) fn plan(error: PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.into(),
@@ -19,8 +20,8 @@ pub(crate) fn plan(error: PlanError) -> Report {
     }
 }
 
-/// Message for an error of a plan. The function takes a reference, because the caller keeps the
-/// error.
+/// Converts an error of planning runs to a message. The function takes a reference, because the
+/// caller keeps the error.
 pub(crate) fn plan_part(error: &PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.clone().into(),
@@ -31,7 +32,7 @@ pub(crate) fn plan_part(error: &PlanError) -> Report {
     }
 }
 
-/// Message for an error in a folder of results.
+/// Converts an error about a folder of results to a message with a hint.
 pub(crate) fn results(error: ResultsError) -> Report {
     let hint = error.hint();
     miette!(help = hint, "{error}")
@@ -43,8 +44,8 @@ pub(crate) fn report(error: ReportError) -> Report {
     miette!(help = hint, "{error}")
 }
 
-/// Message for an error of a reproduction. A mistake in an experiment is shown with its place
-/// in the file.
+/// Converts an error of a reproduction to a message. For a mistake in an experiment, the message
+/// shows the place in the file.
 pub(crate) fn reproduce(error: ReproduceError) -> Report {
     match error {
         ReproduceError::Experiment(error) => error.into(),
@@ -60,7 +61,7 @@ pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
     }
 }
 
-/// Message for an error of a simulation that writes no results.
+/// Converts an error of a simulation that writes no results to a message.
 pub(crate) fn simulation(scenario: &Path, error: SimError) -> Report {
     run(scenario, &RunError::Simulation(error))
 }

@@ -402,8 +402,8 @@ Examples:
   # End every running testbed
   bufferlab testbed down";
 
-/// Formats the examples of a calculator: the calls of its declaration, or a call with the required
-/// parameters if the declaration has no calls. A call with `--json` follows.
+/// Formats the examples of a calculator: the example calls that the calculator declares, or else
+/// one call with the required parameters. A call with `--json` follows.
 pub(crate) fn of_calculator(info: &CalculatorInfo) -> String {
     let call = |given: &[(&str, &str)]| {
         let options = given.iter().map(|(name, value)| {
@@ -438,7 +438,7 @@ mod tests {
     use clap::{Command, CommandFactory};
     use std::path::Path;
 
-    /// Collects `command` and all its subcommands, each with its words on the command line.
+    /// Collects `command` and all its subcommands, each with the words that a user types for it.
     fn walk(command: &Command, words: &str, all: &mut Vec<(String, Command)>) {
         all.push((words.to_owned(), command.clone()));
         for one in command.get_subcommands().filter(|one| one.get_name() != "help") {

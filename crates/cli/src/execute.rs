@@ -26,8 +26,8 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
-    // A single run claims its folder when it replaces an earlier run in this folder.
-    // For several runs, `run` claims the common folder of the runs.
+    // A single run reserves its folder when it replaces an earlier run in this folder. For several
+    // runs, `run` reserves the common folder of the runs.
     let single = args.execution.seeds().get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
@@ -61,8 +61,8 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
-/// Removes the earlier runs that the report omits from the plan: all earlier runs, unless the
-/// option `--with-earlier` adds them to the report.
+/// Removes from the plan the earlier runs that the report does not show. These are all earlier
+/// runs, unless the option `--with-earlier` adds them to the report.
 pub(crate) fn take_hidden(with_earlier: bool, plan: &mut Plan) -> Vec<PathBuf> {
     if with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
 }
@@ -371,8 +371,8 @@ pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette:
     Ok(loader(args)?(variant, &[])?)
 }
 
-/// Returns a loader for planners. The loader applies the overrides of the command line, a variant,
-/// then further overrides.
+/// Returns the function by which a planner of runs loads the scenario. The function applies the
+/// overrides of the command line, a variant, then further overrides.
 pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     let text = if args.is_stdin() { Some(standard_input()?) } else { None };
     Ok(Box::new(move |variant, then| {

@@ -57,8 +57,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     print(&records.iter().map(explanation_text).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the scenario with which the command estimates memory: a run with shadows of all
-/// policies.
+/// Returns the scenario with which the command estimates the memory of a run with shadow policies.
 fn watched(scenario: &Scenario) -> Scenario {
     let mut watched = scenario.clone();
     watched.output.explain_losses = Some(1);

@@ -31,8 +31,8 @@ pub(crate) fn of_sweep(folder: &Path) -> miette::Result<Vec<NamedMetric>> {
     let wrong = |error: csv::Error| miette!("{}: {error}", file.display());
     let mut reader = csv::Reader::from_path(&file).map_err(wrong)?;
     let header = reader.headers().map_err(wrong)?.clone();
-    // A varied key may have the name of a column, such as `metric`. The table's own column is the
-    // last one.
+    // A varied key may have the name of a column, such as `metric`. The last column with a name is
+    // the table's standard column.
     let place = |name| header.iter().enumerate().filter(|column| column.1 == name).last();
     let places = ["metric", "group", "label"].map(|name| place(name).map(|column| column.0));
     let mut found: Vec<NamedMetric> = Vec::new();

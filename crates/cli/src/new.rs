@@ -21,7 +21,7 @@ const POLICY_LIB: &str = include_str!("../../../examples/own-policy/src/lib.rs")
 const POLICY_MAIN: &str = include_str!("../../../examples/own-policy/src/main.rs");
 const POLICY_TEST: &str = include_str!("../../../examples/own-policy/tests/conformance.rs");
 
-/// Names that would hide words of Rust or names of the crates in the template.
+/// Names that a new policy cannot have: keywords of Rust, and names that the template uses.
 const TAKEN: &str = "abstract account alloc arrival as async await become box break buffer const continue \
                      core crate do drop-reason dyn else enum error exit-code extern false final fn for \
                      gen if impl in let loop macro match mod move mut override param-info param-kind \

@@ -8,14 +8,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Number of units of the progress bar per run.
+/// Length of the progress bar per run. A run is complete after this number of units.
 const UNITS: u64 = 10_000;
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Progress of every run, and the time of the last progress line.
 #[derive(Debug)]
 struct State {
-    /// Finished part of each run in `UNITS`, and the packet-hops of the run.
+    /// Progress of each run in units of 1/`UNITS`, and the packet-hops of the run.
     runs: Vec<(u64, u64)>,
     last_line: Instant,
 }

@@ -176,10 +176,10 @@ struct AnswerRecord {
 struct StepRecord {
     name: String,
     formula: String,
-    /// Formula with numbers in place of its symbols.
+    /// Formula of the step, with numbers in place of its symbols.
     substituted: String,
     result: String,
-    /// Paper and equation of the step. Empty for arithmetic.
+    /// Paper and equation that justify the step of the derivation. Empty for arithmetic.
     source: String,
 }
 
@@ -226,8 +226,8 @@ struct ParityFile {
     format_version: u32,
     /// Number of packets in the record of the switch.
     packets: usize,
-    /// Number of packets decided before the first gap of the record. Without a gap, the number is
-    /// that of all packets.
+    /// Number of packets that the switch decided about before the first gap of the record. Without
+    /// a gap, all packets count.
     compared: usize,
     sent: usize,
     /// Number of packets sent with a mark of the switch.
@@ -287,10 +287,12 @@ pub(crate) struct SwitchRunFile {
     pub(crate) policy: String,
     /// Time for which the switch ran (ns).
     pub(crate) ran_ns: u64,
-    /// Lateness of the frames that the switch handed over.
+    /// Lateness of the sent frames: the time when the interface took a frame, minus the planned
+    /// time.
     pub(crate) lateness: LatenessRecord,
     pub(crate) buffer: SwitchBufferRecord,
-    /// Number of arrivals at times for which the switch had already decided.
+    /// Number of frames that the switch read after it had made a decision for an equal or later
+    /// time.
     pub(crate) late_arrivals: u64,
     /// Number of frames that the operating system dropped before the switch read them.
     pub(crate) missed: u64,
@@ -305,7 +307,8 @@ pub(crate) struct SwitchRunFile {
     pub(crate) notes: Vec<String>,
 }
 
-/// Lateness of frames. Quantiles are the upper ends of bins of an eighth of an octave.
+/// Lateness of frames. Quantiles are the upper ends of histogram bins, which are at most 12.5 %
+/// wide.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LatenessRecord {
     pub(crate) frames: u64,
@@ -326,7 +329,8 @@ pub(crate) struct SwitchBufferRecord {
 }
 
 /// Time for which sent packets were in the buffer, from the decision to store a packet to the
-/// departure of its first bit. Quantiles are the upper ends of bins of an eighth of an octave.
+/// departure of its first bit. Quantiles are the upper ends of histogram bins, which are at most
+/// 12.5 % wide.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StayRecord {
     pub(crate) packets: u64,
@@ -343,7 +347,7 @@ pub(crate) struct SwitchPortRecord {
     pub(crate) interface: String,
     /// Number of received frames, including discarded frames.
     pub(crate) received: u64,
-    /// Bytes of the received frames, without check sequences.
+    /// Bytes of the received frames, without frame check sequences.
     pub(crate) received_bytes: u64,
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
@@ -354,8 +358,8 @@ pub(crate) struct SwitchPortRecord {
     /// Number of frames whose checksum the switch completed. Senders leave these checksums to their
     /// network cards.
     pub(crate) finished_checksums: u64,
-    /// State of the interface at the end: `up`, `down`, `no carrier` or `removed`.
-    /// The notes list changes of the state.
+    /// State of the interface at the end: `up`, `down`, `no carrier` or `removed`. Earlier changes
+    /// of the interface's state are in the notes.
     pub(crate) link: String,
     /// Number of frames discarded before a decision of the core, by reason.
     /// Reasons without frames are omitted.

@@ -139,7 +139,8 @@ fn report(
     print(&survival(&found.survivals))
 }
 
-/// Formats the number of verdicts that change with other sets of seeds, and the changed statements.
+/// Formats the number of verdicts that change with other sets of seeds, and lists the statements
+/// with these verdicts.
 fn survival(survivals: &[Survival]) -> String {
     if survivals.is_empty() {
         return String::new();
@@ -222,9 +223,9 @@ fn redraw(
 /// Value of `--values` that selects the recorded values inside the program.
 const RECORDED: &str = "recorded";
 
-/// Draws the panels of an experiment, and prints the effects of `rows` (of all statements if
-/// empty). `is_void` returns whether the values of a statement are from an earlier version of the
-/// experiment.
+/// Draws the panels of an experiment, and prints the effects of the statements in `rows` (of all
+/// statements if `rows` is empty). `is_void` returns whether the values of a statement are from an
+/// earlier version of the experiment.
 fn draw(
     args: &ReproduceArgs,
     estimates: &Estimates,
@@ -428,8 +429,8 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
         let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
         let of = |costs: &[Cost]| {
             let cost = costs.iter().find(|cost| cost.key() == (&one.id, plan.scale.name(), profile))?;
-            // The record may have another number of seeds, so the estimate scales
-            // the recorded packet-hops.
+            // The recorded runs may have another number of seeds, so the estimate scales the
+            // recorded packet-hops.
             let packet_hops = cost.packet_hops as f64 / cost.runs.max(1) as f64 * runs as f64;
             Some(seconds(packet_hops / rate / cores as f64))
         };
@@ -451,7 +452,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     Ok(text)
 }
 
-/// Counts the verdicts of this command's runs and the verdicts of the whole ledger, as text.
+/// Formats the number of each verdict, in this command's runs and in the whole ledger of verdicts.
 fn verdict_counts(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
     if ledger.rows.is_empty() {

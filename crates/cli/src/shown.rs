@@ -26,7 +26,7 @@ struct Copy {
     source: Option<Box<dyn SourceCode>>,
     related: Vec<Copy>,
     cause: Option<Box<Copy>>,
-    /// Whether the cause is a diagnostic itself, which has its own help.
+    /// Whether the cause of the error is a diagnostic, which has a help text.
     is_diagnostic: bool,
 }
 

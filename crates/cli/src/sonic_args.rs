@@ -20,7 +20,7 @@ pub(crate) enum SonicCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check a configuration against rules; print findings with figures and suggestions
+    /// Check a configuration against rules; print findings with numbers and suggestions
     #[command(after_help = examples::SONIC_LINT)]
     Lint(LintArgs),
     /// Write a memo of one page for a change request: memory, findings, margins, recommendation
@@ -85,12 +85,12 @@ pub(crate) enum SonicCommand {
         /// Choose the output format: `yaml` is the format of sonic-mgmt's qos_params
         #[arg(long, value_enum, default_value = "text")]
         format: VectorFormat,
-        /// Write the qualification of every profile into this folder, as two scenarios: with a
-        /// sender that obeys pauses, and with a sender that ignores pauses
+        /// Write two scenarios for the qualification of every profile into this folder: one with a
+        /// sender that obeys pauses, and one with a sender that ignores pauses
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
         /// Compare the expected packet counts in this file (qos_params of sonic-mgmt) with the
-        /// prediction, and name the term that differs
+        /// prediction, and name the term of the sum that differs
         #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
         expect: Option<PathBuf>,
         /// Compare only this topology of the file, such as topo-t1-lag [default: all]
@@ -107,8 +107,8 @@ pub(crate) enum SonicCommand {
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
     },
-    /// Estimate alphas, pools, cells and reserves from watermarks and counters, and name configured
-    /// values that the switch does not follow
+    /// Estimate alphas, pools, cells and reserves from watermarks and counters, and name the
+    /// configured values that differ from the estimates
     #[command(after_help = examples::SONIC_CALIBRATE)]
     Calibrate {
         #[command(flatten)]
@@ -129,7 +129,7 @@ pub(crate) enum SonicCommand {
     #[command(after_help = examples::SONIC_TUNE)]
     Tune(TuneArgs),
     /// Compare the headroom in every row of an NVIDIA switch's pg_profile_lookup.ini with the
-    /// script's calculation
+    /// calculation of SONiC's dynamic model
     #[command(after_help = examples::SONIC_HEADROOM)]
     Headroom {
         /// Files pg_profile_lookup.ini; the hardware model follows from each file's name unless
@@ -166,7 +166,8 @@ pub(crate) struct SonicFiles {
 }
 
 impl SonicFiles {
-    /// Returns the choice of the chip by the options; without a name, the configuration decides.
+    /// Returns the chip that the options name. Without a name, the configuration determines the
+    /// chip.
     pub(crate) fn chip(&self) -> ChipChoice {
         ChipChoice { name: self.chip.clone(), cell: self.cell, slices: self.slices }
     }
@@ -210,18 +211,18 @@ pub(crate) struct WhatIfArgs {
     /// configuration [default: one switch with a host behind every port]
     #[arg(long, value_name = "N")]
     pub(crate) leaves: Option<usize>,
-    /// Set the offered load as a part of the hosts' links
+    /// Set the offered load as a fraction of the rate of the hosts' links
     #[arg(long, default_value = "0.4", value_name = "PART")]
     pub(crate) load: f64,
     /// Set the number of servers that answer a client at once [default: 32, or all other hosts]
     #[arg(long, value_name = "N")]
     pub(crate) fan_in: Option<usize>,
-    /// Set the size of all answers together, such as "2 MB" [default: a quarter of the shared
-    /// buffer]
+    /// Set the size of all answers to a client together, such as "2 MB" [default: a quarter of
+    /// the shared buffer]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) request: Option<u64>,
-    /// Set the simulated time in which flows start, such as "20 ms" [default: about 2.5 million
-    /// packet-hops]
+    /// Set the simulated time in which flows start, such as "20 ms" [default: time for about
+    /// 2.5 million packet-hops]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(crate) duration: Option<f64>,
     /// Run each variant with this many seeds
@@ -277,7 +278,7 @@ pub(crate) struct TuneArgs {
     #[arg(long)]
     pub(crate) lossless: bool,
     /// Keep the configured values in this file while `tune` sets other values. After a crash, the
-    /// next start restores the configured values [default: bufferlab-tune-ADDRESS.json]
+    /// next `tune` restores the configured values [default: bufferlab-tune-ADDRESS.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
     /// End the command after this many intervals [default: at Ctrl-C]
@@ -360,7 +361,7 @@ pub(crate) enum FailOn {
     Warning,
     /// Fail on findings of any severity
     Info,
-    /// Fail on no finding
+    /// Succeed whatever the findings are
     Never,
 }
 

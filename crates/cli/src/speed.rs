@@ -21,7 +21,7 @@ pub(crate) struct Forget;
 
 impl RunSink for Forget {}
 
-/// Prints why the run uses one thread although `--threads` sets more.
+/// Prints why the run uses one thread although `--threads` requests several threads.
 fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miette::Result<()> {
     if args.threads.get() > 1 {
         let simulation = Simulation::new(scenario).map_err(|e| error::simulation(path, e))?;
@@ -48,9 +48,9 @@ struct BenchFile {
     simulated_ns: u64,
     packet_hops: u64,
     events: u64,
-    /// Largest number of packets that are alive at once.
+    /// Largest number of packets that exist at one time in the simulation.
     peak_packets: u64,
-    /// Largest number of flows that are alive at once.
+    /// Largest number of flows that exist at one time in the simulation.
     peak_flows: u64,
     /// Number of threads that the user requested.
     threads: usize,

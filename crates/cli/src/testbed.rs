@@ -113,7 +113,8 @@ fn policy_in_file(args: &TestbedRunArgs) -> Result<String, LoadError> {
     Ok(load(&args.scenario, &changes(args))?.scenario.switches[0].policy.clone())
 }
 
-/// The scenario with a policy. The scenario's own policy keeps its parameters.
+/// Loads the scenario with the policy `policy`. If `policy` is the policy in the scenario file, the
+/// policy keeps its parameters.
 fn load_as(args: &TestbedRunArgs, own: &str, policy: &str, seed: Option<u64>) -> Result<Loaded, LoadError> {
     let demo = DEMO_POLICIES.iter().find(|(name, _)| *name == policy);
     let value = match demo.filter(|_| args.policies.is_empty() && is_demo(&args.scenario)) {
@@ -225,7 +226,7 @@ mod real {
     /// Ending of the folder names of simulated runs, after the name of a policy.
     const SIMULATED: &str = "-simulated";
 
-    /// Prepares the folder of results. Earlier runs with other content are an error. With
+    /// Prepares the folder of results, and refuses earlier runs of a different scenario. With
     /// `--replace`, the command removes these earlier runs.
     fn prepare(args: &TestbedRunArgs, out: &Path, plans: &[(String, Plan)]) -> miette::Result<()> {
         let endings: &[&str] = if args.only_real { &[""] } else { &["", SIMULATED] };
@@ -253,7 +254,8 @@ mod real {
         folder.map(|folder| watching::capture(args, folder, &plan.switch)).transpose()
     }
 
-    /// Reports the quality of a run, on stderr if stdout carries JSON.
+    /// Reports the lateness and other measures of quality of a run, on stderr if stdout carries
+    /// JSON.
     fn describe(name: &str, run: &RealRun, as_json: bool) -> miette::Result<()> {
         for note in &run.notes {
             say(note);
@@ -341,7 +343,7 @@ mod real {
         })
     }
 
-    /// Reads all data from a pipe; empty without a pipe.
+    /// Reads all data from a pipe. Without a pipe, the result is empty.
     fn content(pipe: Option<impl Read>) -> Vec<u8> {
         let mut all = Vec::new();
         if let Some(mut pipe) = pipe {

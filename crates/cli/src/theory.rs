@@ -50,7 +50,7 @@ fn list() -> miette::Result<()> {
     print(&lines.collect::<String>())
 }
 
-/// The error of a calculator, with the parameter written as on the command line.
+/// Formats the error of a calculator, with the parameter written as on the command line.
 fn refused(info: &CalculatorInfo, error: &CalculatorError) -> Report {
     let (option, message) = match error {
         CalculatorError::Domain(error) => {
@@ -75,7 +75,7 @@ fn option(info: &CalculatorInfo, parameter: &str) -> String {
     format!("--{}", info.option(parameter))
 }
 
-/// Value of an input in the unit that the command line uses.
+/// Formats the refused value of a calculator's input, in the unit that the command line uses.
 fn value(info: &CalculatorInfo, error: &DomainError) -> String {
     match info.param(error.input).map(|param| param.kind) {
         Some(ParamKind::Bytes { .. }) => bytes(error.value),

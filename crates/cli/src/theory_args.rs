@@ -30,7 +30,7 @@ pub(crate) enum TheoryCommand {
     Figure(FigureArgs),
 }
 
-/// Names of the subcommands of `theory` that are no calculators.
+/// Names of the subcommands of `theory` that are not calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
 /// Name of the option `--verify`, which every calculator has. The option replays the answer packet
@@ -253,7 +253,7 @@ fn without_unit<'a>(text: &'a str, unit: &'a str) -> &'a str {
         .unwrap_or(text)
 }
 
-/// The value given for a parameter. A list may be given in parts.
+/// Returns the value that the user gave for a parameter. Users may give a list in several options.
 fn typed(param: &ParamInfo, matches: &ArgMatches) -> Option<ParamValue> {
     if param.kind == ParamKind::Flag {
         return matches.get_flag(param.name).then_some(ParamValue::Flag(true));

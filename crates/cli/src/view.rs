@@ -11,7 +11,7 @@ use std::path::Path;
 /// Executes the command `view`.
 pub(crate) fn view(args: &ViewArgs) -> miette::Result<()> {
     let opened = View::open(&args.folder, args.switch.as_deref());
-    // A run without samples and packets may still have ranks.
+    // A run without samples and packets may still have recorded the ranks of a collective.
     if let (Err(ViewError::NothingRecorded { .. }), Some(out), Some(TraceFormat::Perfetto)) =
         (&opened, &args.out, args.trace)
         && ranks_file(&args.folder, out).map_err(error)?

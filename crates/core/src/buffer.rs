@@ -5,8 +5,8 @@
 //!
 //! **The shared pool.** Space may be reserved for queues and ports ([`Reserves`]). The rest is the
 //! *shared* pool, which policies divide. Methods with `shared` in their names return bytes of the
-//! pool alone, and policies read only these methods. Without reserves, they return the same numbers
-//! as the methods without `shared`. Policies may see the pool's occupancy of some nanoseconds ago
+//! pool alone, and policies read only these methods. Without reserves, methods with and without
+//! `shared` return equal numbers. Policies may see the pool's occupancy of some nanoseconds ago
 //! ([`crate::Hardware::threshold_refresh`]), because a chip's thresholds lag.
 
 use crate::header::Header;
@@ -60,8 +60,8 @@ pub struct Stored {
     pub ingress: IngressId,
     /// Account of the ledger that is charged for the packet.
     pub account: Account,
-    /// Part of the charged size that was not in the packet on arrival: overhead, and the rest of
-    /// the last cell. A unit is the step of [`Buffer::frame_bytes`].
+    /// Space that the packet is charged for beyond its size on arrival: overhead, and the unused
+    /// part of the last cell. [`Buffer::frame_bytes`] converts this number to bytes.
     pub(crate) unused: u8,
 }
 
@@ -105,13 +105,13 @@ pub struct Buffer {
     /// Peak bytes charged to [`Account::Headroom`], by ingress queue. The peaks are a separate
     /// vector, because only packets in headroom change them.
     headroom_peaks: Vec<u64>,
-    /// Bytes for a unit of [`Stored::unused`].
+    /// Size of one unit of [`Stored::unused`] (bytes).
     unused_step: u32,
 }
 
 impl Buffer {
-    /// Sets the largest number of bytes that the switch charges beyond a packet's size. Up to 255
-    /// bytes, [`Self::frame_bytes`] is exact.
+    /// Sets the largest number of bytes that the switch charges beyond a packet's size. If this
+    /// number is at most 255, [`Self::frame_bytes`] is exact.
     pub(crate) fn set_most_unused(&mut self, bytes: u32) {
         self.unused_step = bytes.div_ceil(u8::MAX.into()).max(1);
     }
@@ -124,8 +124,9 @@ impl Buffer {
     }
 
     /// Size of a stored packet on arrival (bytes), which schedulers count. The size is 0 if the
-    /// chip does not charge the packet. On chips that charge more than 255 bytes beyond the size of
-    /// a packet, the size is rounded up by less than one byte in 255 charged bytes.
+    /// chip does not charge the packet. Chips may charge more than 255 bytes beyond the size of a
+    /// packet. On these chips the result exceeds the size by less than 1/255 of the largest such
+    /// charge.
     #[inline]
     #[must_use]
     pub fn frame_bytes(&self, stored: &Stored) -> u32 {

@@ -77,14 +77,16 @@ pub type ClassifierConstructor =
 bufferlab_params::entry! {
     /// Registry entry of a packet classifier.
     pub struct ClassifierInfo("classifier") {
-        /// The constructor. `Params` is complete and every value is in its domain. The constructor
-        /// refuses queues that the port does not have and parameters that contradict each other.
+        /// Constructor of the classifier. `Params` is complete and every value is in its domain.
+        /// The constructor refuses queues that the port does not have and parameters that
+        /// contradict each other.
         pub build: ClassifierConstructor,
     }
 }
 
 impl ClassifierInfo {
-    /// Base of a registry entry: empty texts, no parameters, one queue per priority.
+    /// Template of a registry entry: empty texts, no parameters, and a classifier that maps
+    /// priority p to queue p.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -123,7 +125,7 @@ pub struct Classifier {
     /// Number of the last queue, if the map assigns priority p to queue p and larger priorities to
     /// the last queue. Then `classify` needs no lookup in the table.
     identity_up_to: Option<u8>,
-    /// Queue of each priority. Unused priorities have a queue, too.
+    /// Queue within the port for each priority. Unused priorities have a queue, too.
     queue_of: Box<[u8; CODE_POINTS]>,
     /// Classifier stage after the priority map, if any. The stage is in a box, because most
     /// classifiers have only the priority map.
@@ -219,7 +221,7 @@ impl Classifier {
         Self { identity_up_to: is_identity.then_some(last), queue_of: Box::new(map), behind: None }
     }
 
-    /// Adds an elephant trap behind the priority map.
+    /// Adds an elephant trap, which detects long flows, after the priority map.
     #[must_use]
     pub fn with_trap(self, trap: ElephantTrap) -> Self {
         Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }

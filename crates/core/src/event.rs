@@ -45,7 +45,8 @@ macro_rules! packet_events {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Verb for the action of a policy or a switch, as in `Verdict.drop` of Python.
+            /// Verb for the action that causes the event, such as `drop` in Python's
+            /// `Verdict.drop`.
             #[must_use]
             pub const fn verb(self) -> &'static str {
                 match self { $(Self::$variant => $verb,)+ }
@@ -135,7 +136,7 @@ impl PacketEvent {
 /// Refusal of an arriving packet: its outcome and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Packet event that the refusal causes, with [`Effect::Refuses`].
+    /// Event of the refused packet. The event has the effect [`Effect::Refuses`].
     pub outcome: PacketEvent,
     /// Reason of the refusal: the limit that the packet exceeded.
     pub reason: DropReason,
@@ -155,8 +156,8 @@ pub enum SwitchEvent<'a> {
     /// A packet has arrived. The policy has not decided yet, and the buffer does not contain the
     /// packet.
     Arriving(&'a Arrival),
-    /// The switch decides about the arrival without its policy:
-    /// reserves or limits of a chip decide, or a watchdog.
+    /// The switch decides about the arrival without asking its policy, because of a reserve, a
+    /// limit of the chip or a watchdog.
     Bypassing(&'a Arrival),
     /// The switch is about to send a packet at the given time. The buffer still contains the
     /// packet.

@@ -43,7 +43,8 @@ impl PolicyFailure {
         Self { now, queue: Some(queue), hook: "admit", what, cause: None }
     }
 
-    /// Failure: after the deadline `due` was handled, the next deadline is not later.
+    /// Failure: the policy handled the deadline `due`, and its next deadline is not later than
+    /// `due`.
     pub(crate) fn timer_stands(now: Time, due: Time, next: Time) -> Self {
         let what = format!("the deadline {due} was followed by {next}: the timer does not advance");
         Self { now, queue: None, hook: "handle_timeout", what, cause: None }

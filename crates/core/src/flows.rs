@@ -28,7 +28,8 @@ pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
      full, the flow replaces the one that was silent for longest, which later counts from zero again.",
 );
 
-/// Number of slots in a set. A flow is hashed to a set and may occupy any slot of that set.
+/// Number of slots in a set of the flow table. A flow is hashed to a set and may occupy any slot of
+/// that set.
 const WAYS: usize = 4;
 
 /// Size of the flow tables of a policy or classifier with `params`,

@@ -1,9 +1,9 @@
 //! Deviations of a chip from the ideal switch of the papers. The default is the ideal switch.
 //!
 //! Every option works with any policy: [`crate::Switch`] and [`crate::Buffer`] apply the options,
-//! and policies do not see them. Two deviations are not in this module. A memory slice by egress
-//! port is a separate [`crate::Switch`]. Cut-through is a feature of the driver, which knows when a
-//! packet's first bits arrive.
+//! and policies do not see them. Two deviations are not in this module. If the memory is sliced by
+//! egress port, each slice is a separate [`crate::Switch`]. Cut-through is a feature of the driver,
+//! which knows when a packet's first bits arrive.
 
 mod accounting;
 mod spread;
@@ -28,8 +28,8 @@ pub struct Hardware {
     pub packet_overhead: u32,
     /// Accounting of lossless traffic in the chip.
     pub accounting: Accounting,
-    /// Reserve of each queue and port. The switch stores a packet in a reserve without asking the
-    /// policy. The policy divides the rest of the memory.
+    /// Reserved space of each queue and port. The switch stores a packet in a reserve without
+    /// asking the policy. The policy divides the rest of the memory.
     pub reserves: Reserves,
     /// Maximum bytes of all queues of a port together, reserves included. `None` if ports have no
     /// limit.

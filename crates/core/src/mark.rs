@@ -122,9 +122,9 @@ bufferlab_params::entry! {
         /// Refuses parameters that contradict each other on any switch.
         /// Each value is in the domain of its parameter.
         pub check: fn(&Params) -> Result<(), Faults>,
-        /// The constructor of the rule.
-        /// `Params` is complete, every value is in its domain, and `check` reported no fault.
-        /// The constructor refuses only values that do not fit the switch.
+        /// Constructor of the marking rule. `Params` is complete, every value is in its domain, and
+        /// `check` reported no fault. The constructor refuses only values that do not fit the
+        /// switch.
         pub build: MarkerConstructor,
     }
 }
@@ -230,18 +230,20 @@ impl<T: MarkingRule + Clone + 'static> CloneMarkingRule for T {
     }
 }
 
-/// A rule with its parameters and state. The switch itself stores built-in rules: the hot
-/// path calls a rule twice per packet, and so branches instead of calling through a pointer.
-/// Every other rule is a boxed [`MarkingRule`].
+/// A marking rule with its parameters and state. The switch itself stores built-in rules: the hot
+/// path calls a rule twice per packet, and a branch is faster than a call through a pointer. Every
+/// other rule is a boxed [`MarkingRule`].
 #[derive(Debug)]
 pub enum Marking {
     /// Marks packets when a queue is longer than a threshold.
     Step(Step),
     /// Marks packets with a probability that rises with the length of a queue.
     Red(Red),
-    /// Marks packets above a length of the queue, and above a share of the free buffer.
+    /// Marks packets when the queue is longer than a threshold, or longer than a share of the free
+    /// buffer.
     BufferAware(BufferAware),
-    /// Marks or drops with a probability that rises with the length, by queue.
+    /// Marks or drops packets with a probability that rises with the queue length. Each queue has
+    /// separate settings.
     Wred(Box<Wred>),
     /// Marking rule without a variant of this enum, called through a pointer.
     Boxed(Box<dyn MarkingRule>),
@@ -266,7 +268,8 @@ impl Marking {
         Self::Boxed(Box::new(rule))
     }
 
-    /// Failure of a custom rule ([`MarkingRule::take_failure`]). Built-in rules do not fail.
+    /// Failure of a custom marking rule ([`MarkingRule::take_failure`]). Built-in rules do not
+    /// fail.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<MarkingFailure> {
         match self {
@@ -311,14 +314,15 @@ impl Marker {
         Self::new(Marking::Step(Step::new(k)))
     }
 
-    /// A marker with one step threshold per priority. The last threshold repeats.
+    /// A marker with one step threshold per priority. The last threshold also applies to all
+    /// further priorities.
     #[must_use]
     pub fn steps(thresholds: &[u64]) -> Self {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark a packet at `moment`. Built-in rules examine each packet once, on
-    /// arrival or on departure.
+    /// Whether the marking rule may mark a packet at `moment`. Built-in rules examine each packet
+    /// once, on arrival or on departure.
     #[inline]
     #[must_use]
     pub(crate) fn marks_at(&self, moment: Moment) -> bool {
@@ -337,13 +341,13 @@ impl Marker {
         matches!(self.rule, Marking::Boxed(_))
     }
 
-    /// Whether the rule may drop packets that it cannot mark. A switch whose rule may drop takes
-    /// the slow path of non-ideal chips. So other switches make no check per arrival.
+    /// Whether the marking rule may drop packets that it cannot mark. A switch whose rule may drop
+    /// takes the slow path of non-ideal chips. So other switches make no check per arrival.
     pub(crate) fn may_drop(&self) -> bool {
         matches!(self.rule, Marking::Wred(_))
     }
 
-    /// Whether the arriving `packet` is dropped instead of stored.
+    /// Whether the marking rule drops the arriving `packet` instead of storing it.
     pub(crate) fn drops(&mut self, packet: Markable, buffer: &Buffer) -> bool {
         match &mut self.rule {
             Marking::Wred(rule) => self.priorities >> packet.priority & 1 != 0 && rule.drops(&packet, buffer),
@@ -381,8 +385,8 @@ impl Marker {
     }
 }
 
-/// Calls a rule through a pointer. The function takes the packet by value, so that only a rule
-/// behind a pointer has its packet built in memory.
+/// Calls a rule through a pointer. The function takes the packet by value, so that the packet is
+/// built in memory only for a rule behind a pointer.
 #[inline(never)]
 fn ask(rule: &mut dyn MarkingRule, packet: Markable, buffer: &Buffer) -> bool {
     rule.marks(&packet, buffer)
@@ -415,7 +419,7 @@ mod tests {
         Markable { now: Time::ZERO, waited: Time::ZERO, header, moment, queue, port: 0, priority }
     }
 
-    /// The registered rule called `name`.
+    /// The registered marking rule called `name`.
     fn marker(name: &str, given: &[(&str, ParamValue)]) -> Marker {
         let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let shape = crate::SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]).shape();
@@ -450,15 +454,16 @@ mod tests {
 
     #[test]
     fn a_packet_is_marked_by_its_queue_or_by_the_shared_buffer() {
-        // The paper before BCC uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18
-        // KB.
+        // The values are from the paper before BCC: K is 90 packets of 9000 B, the buffer has 8 MB,
+        // alpha is 1, h is 0.375, and the floor is 18 KB.
         let mut marker = marker("bcc", &[("threshold", ParamValue::Bytes(810_000))]);
         let mut marks = |moment, queue, free| marker.marks(packet(moment, 0), &buffer(free, &[queue]));
-        // On arrival BCC compares only the queue, on departure only the buffer.
+        // On arrival BCC compares the queue only with K. On departure BCC compares the queue only
+        // with a share of the free buffer.
         assert!(marks(Moment::Enqueue, 810_001, 8_000_000));
         assert!(!marks(Moment::Enqueue, 810_000, 0));
         assert!(!marks(Moment::Dequeue, 810_001, 8_000_000));
-        // BCC's condition marks above 0.375 x 800 KB = 300 KB.
+        // With 800 KB free, BCC marks packets in queues longer than 0.375 x 800 KB = 300 KB.
         assert!(marks(Moment::Dequeue, 300_001, 800_000));
         assert!(!marks(Moment::Dequeue, 300_000, 800_000));
         // In a full buffer, the rule's floor lets two packets leave without a mark.

@@ -14,7 +14,7 @@ use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
 /// Number of queues above which the panel excludes policies with timers.
-/// A policy with a timer scans every queue every few microseconds, needed or not.
+/// A policy with a timer scans every queue every few microseconds, even if no packet arrives.
 const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 
 /// Verdict of one shadow policy about one arrival.
@@ -243,7 +243,7 @@ mod tests {
             switch.handle_arrival(Time(u64::from(id)), &packet, &mut panel);
         }
         let opinion = |name| *panel.opinions().iter().find(|o| o.policy == name).expect("a member");
-        // The queue has 29 packets. The limit of dt is half of the free 31,000 B.
+        // The queue has 29 packets. The policy `dt` limits the queue to half of the free 31,000 B.
         assert_eq!(opinion("dt").threshold, Some(15_500));
         assert_eq!(opinion("dt").verdict, Verdict::Drop(DropReason::OverThreshold));
         assert_eq!(opinion("cs").verdict, Verdict::Admit(Account::Shared));

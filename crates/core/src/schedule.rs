@@ -124,7 +124,7 @@ pub struct Scheduler {
     group_of: [u8; MAX_QUEUES_PER_PORT],
     /// Packets or bytes that each priority may send per round.
     share: Box<[u32; MAX_QUEUES_PER_PORT]>,
-    /// Schedules of all ports. `None` if all ports have the schedule above.
+    /// Schedules of all ports. `None` if all ports share one schedule.
     by_port: Option<Box<PortSchedules>>,
     /// Limits of the rates of queues and ports. `None` if no rate is limited.
     rates: Option<Box<RateLimits>>,
@@ -148,7 +148,8 @@ pub(crate) struct Turns {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Picked {
     pub(crate) queue: u8,
-    /// Queue at which the search began. A round robin skipped the queues from `from` to `queue`.
+    /// Queue at which the search began. A round robin skipped the queues from `from` up to but not
+    /// `queue`.
     from: u8,
 }
 

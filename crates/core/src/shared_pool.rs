@@ -78,7 +78,7 @@ impl SharedPool {
         self.occupancy = self.occupancy + self.of_port(port) - of_port_before;
     }
 
-    /// Copies the current occupancy and accounts for policies, until the next call.
+    /// Copies the current occupancy and accounts. Policies see the copies until the next call.
     pub(crate) fn refresh(&mut self, used: [u64; ACCOUNTS]) {
         self.shown = Some(Shown { occupancy: self.occupancy, used });
     }

@@ -81,8 +81,8 @@ impl Weight {
 mod tests {
     use super::*;
 
-    /// At an exact tie of the threshold (2 × 1/3 × 42,804 = 28,536), the threshold is at most one
-    /// byte too low.
+    /// The factor 2/3 is rounded, so the threshold for 42,804 free bytes is 28,535 B instead of
+    /// 28,536 B. No threshold is more than one byte too low.
     #[test]
     fn a_threshold_of_rounded_factors_is_short_by_one_byte_at_most() {
         let two_thirds = Weight::from_f64(2.0).divided_by(Weight::from_fraction(3, 1));

@@ -70,10 +70,10 @@ struct Entry {
 
 /// Table of link-layer addresses and the ports to which their hosts are connected.
 ///
-/// The number of learned addresses is limited, so that a host that invents addresses cannot fill
+/// The number of learned addresses is limited, so that a host with invented addresses cannot fill
 /// the memory. A full table removes addresses that no frame had for `forget_after`. If no address
-/// is that old, the table learns no new address. The switch then floods frames to unknown addresses
-/// within the flood limit.
+/// is that old, the table learns no new address. The switch then floods frames to unknown
+/// addresses within the flood limit.
 #[derive(Clone, Debug)]
 pub struct AddressTable {
     entries: BTreeMap<MacAddress, Entry>,

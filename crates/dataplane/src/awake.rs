@@ -71,7 +71,7 @@ impl Drop for Awake {
 fn stay(core: usize, ended: &AtomicBool) {
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
     // An error may be about the nice value only, which has no meaning in the class `SCHED_IDLE`.
-    // The next lines check the class.
+    // The next lines check the scheduling class.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
     let mut only = CpuSet::new();
     let is_alone = only.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only)).is_ok();

@@ -1,8 +1,8 @@
 //! Captures the frames of all ports for Wireshark; a separate thread writes the files.
 //!
 //! Every port has a file with the frames that a tap on its cable would see. A lost frame has a
-//! comment at its arrival, and a marked frame has one at its departure. A single file for all ports
-//! would contain every frame twice, and Wireshark would report each second copy as a
+//! comment at its arrival, and a marked frame has a comment at its departure. A single file for all
+//! ports would contain every frame twice, and Wireshark would report each second copy as a
 //! retransmission. The tool `mergecap` can merge the files if needed.
 //!
 //! The switch knows the fate of a frame (sent or lost) later than its arrival. So the file of the
@@ -34,11 +34,11 @@ const BATCH: usize = 256;
 /// tenth of a second at the highest rates. Whole frames need 25 MB, and 128 B of each frame need 2
 /// MB.
 const BATCHES: usize = 64;
-/// Maximum number of received frames with unknown fates (sent or lost) for which the files wait. So
-/// many frames arrive in half a second at the highest rates. A queue that its scheduler starves may
-/// store a frame forever.
+/// Maximum number of received frames with unknown fates (sent or lost) for which the files wait.
+/// This number of frames arrives in half a second at the highest rates. A queue that its scheduler
+/// starves may store a frame forever.
 const OPEN: usize = 32_768;
-/// Longest time that a captured frame waits in a batch that is not full.
+/// Longest time for which a captured frame waits in an incomplete batch.
 const LONGEST: Time = Time::from_ms(20);
 
 /// Default number of captured bytes per frame, enough for all headers of TCP over IPv6 with

@@ -127,7 +127,7 @@ static FORWARDING: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys that map a tag's priority to a priority of the switch.
+/// Keys that map the priority in a VLAN tag to a priority of the switch.
 static TAG: TableSpec = TableSpec {
     title: "an entry of forwarding.tag_priorities",
     doc: "The priority of frames with a VLAN tag of one priority.",
@@ -143,7 +143,7 @@ static TAG: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys that map a code point to a priority of the switch.
+/// Keys that map a code point (DSCP) to a priority of the switch.
 static CODE_POINT: TableSpec = TableSpec {
     title: "an entry of forwarding.priorities",
     doc: "The priority of a code point.",

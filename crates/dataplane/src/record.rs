@@ -17,9 +17,9 @@ mod row;
 
 pub use read::{MissingEnd, Record, RecordError, read_record};
 
-/// Name of the file with the packets in the folder of a record.
+/// Name of the file with the packets, in the folder of a record.
 pub const RECORD_FILE: &str = "packets.csv";
-/// Name of the file of the switch in the folder of a record.
+/// Name of the switch file in the folder of a record.
 pub const SWITCH_FILE: &str = "switch.toml";
 /// Name of the file with a record's progress, in the folder of the record.
 pub const PROGRESS_FILE: &str = "progress.csv";
@@ -138,7 +138,7 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Flushes all lines, so that every packet that arrived before `settled` has its line.
+    /// Flushes all lines, so that every packet with an arrival before `settled` has its line.
     pub(crate) fn mark(&mut self, settled: Time) {
         if self.failed.is_none() && self.packets > self.marked {
             self.marked = self.packets;

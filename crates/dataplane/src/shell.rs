@@ -169,7 +169,7 @@ impl Opened<'_> {
         }
         shell.pipeline.set_capture(capture);
         if let Some(ready) = ready {
-            // The receiver of the message may be gone if the caller does not wait for it.
+            // The receiver of the message may be gone if the caller does not wait for the message.
             let _ = ready.send(());
         }
         let stolen = stolen();
@@ -295,8 +295,8 @@ impl Shell {
         let sockets = self.interfaces.iter().flat_map(Interface::sockets).chain([self.links.socket()]);
         let mut sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
-        // The result is not needed: after an interruption, too, the switch reads the sockets with
-        // data.
+        // The result of the wait is not needed: after an interruption, too, the switch
+        // reads the sockets with data.
         let _ = ppoll(&mut sockets, Some(timeout), None);
         let is_ready = |socket: &PollFd<'_>| socket.any().unwrap_or(true);
         let (pairs, links) = sockets.as_chunks::<2>();

@@ -39,8 +39,8 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// Socket option that reports the VLAN tag that the kernel removed from a frame
-    /// (`tpacket_auxdata` of linux/if_packet.h).
+    /// Socket option that requests VLAN tags: the kernel removes the tag from a frame and reports
+    /// it separately (`tpacket_auxdata` of linux/if_packet.h).
     AuxData,
     SetOnly,
     libc::SOL_PACKET,

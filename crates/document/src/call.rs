@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A part of a text, without blanks at its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Text of the part, without blanks at its ends.
+    /// Characters of this part of a longer text, without blanks at its ends.
     pub text: &'a str,
     /// Position of the part's first byte in the whole text.
     pub start: usize,
@@ -23,14 +23,14 @@ impl<'a> Part<'a> {
         Self { text: text.trim(), start: range.start + blanks }
     }
 
-    /// Range of the part (bytes of the whole text).
+    /// Byte range of this part in the whole text.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.start..self.start + self.text.len()
     }
 }
 
-/// One assignment `key=value` in a name's parameters.
+/// One assignment `key=value` in the brackets after a name, as in `dt(alpha=0.5)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assignment<'a> {
     /// Key to which the value is assigned.
@@ -43,7 +43,7 @@ pub struct Assignment<'a> {
 /// is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// Name before the parameters; may be empty.
+    /// Name before the bracket with the parameters; may be empty.
     pub name: Part<'a>,
     /// Parameters of the call, in the order of the text.
     pub parameters: Vec<Assignment<'a>>,
@@ -54,7 +54,7 @@ pub struct Call<'a> {
 pub struct Mistake {
     /// The whole text that cannot be parsed.
     pub text: String,
-    /// Place of the wrong part (bytes of the text).
+    /// Byte range of the mistake in the text.
     pub at: Range<usize>,
     /// Headline of the error message about the mistake.
     pub message: String,

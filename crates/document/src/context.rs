@@ -32,11 +32,11 @@ impl Source {
 /// A key that has moved to another spelling or table.
 #[derive(Clone, Copy, Debug)]
 pub struct MovedKey {
-    /// Title of the key's former table, such as `[[transport]]`.
+    /// Title of the moved key's former table, such as `[[transport]]`.
     pub table: &'static str,
-    /// The key's former name.
+    /// Former name of the moved key.
     pub key: &'static str,
-    /// The key's present spelling, as an example.
+    /// Present spelling of the moved key, as an example.
     pub now: &'static str,
 }
 
@@ -45,7 +45,7 @@ pub struct MovedKey {
 pub struct Context {
     document: &'static str,
     moved: &'static [MovedKey],
-    /// Every table of the document, to find the table to which an unknown key belongs.
+    /// Every table of the document's format, to find the table to which an unknown key belongs.
     tables: &'static [&'static TableSpec],
     sources: Vec<Source>,
     found: RefCell<Found>,
@@ -172,7 +172,8 @@ impl Context {
         (self.sources.len() - 1) as u32
     }
 
-    /// The source that contains `origin`; `None` for a value that is not in a source.
+    /// Returns the source text that contains the place `origin`; `None` if `origin` is in no
+    /// source.
     #[must_use]
     pub fn source_of(&self, origin: Origin) -> Option<&Source> {
         self.sources.get(origin.source as usize)
@@ -342,7 +343,8 @@ impl Found {
     }
 }
 
-/// The entry for all problems beyond the maximum number of stored problems.
+/// Creates the entry that gives the number of problems beyond the maximum number of stored
+/// problems.
 fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     let left_out = count.checked_sub(MOST_KEPT).filter(|&left_out| left_out > 0)?;
     Some(Problem {

@@ -15,7 +15,7 @@ pub fn wrong_kind(item: &Item, spec: &Expected<'_>) -> Complaint {
         .help(format!("for example: {} = {}", spec.name, spec.example))
 }
 
-/// Converts an item to a string.
+/// Converts a value of a document to a string.
 ///
 /// # Errors
 /// If the item is not a string, or contains a hidden character.
@@ -33,7 +33,7 @@ pub fn text<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a str, Complain
     }
 }
 
-/// Converts an item to a quantity in the base unit of its dimension.
+/// Converts a value of a document to a quantity in the base unit of its dimension.
 ///
 /// # Errors
 /// If the item is not a quantity of this dimension.
@@ -108,7 +108,7 @@ fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Compl
     })
 }
 
-/// Converts an item to a size within bounds.
+/// Converts a value of a document to a size within bounds.
 ///
 /// # Errors
 /// If the item is not a size, or is out of bounds.
@@ -132,7 +132,7 @@ pub fn size(item: &Item, spec: &Expected<'_>, min: u64, max: u64) -> Result<u64,
     Ok(bytes)
 }
 
-/// Converts an item to a time; accepts zero only if `zero` is true.
+/// Converts a value of a document to a time; accepts zero only if `zero` is true.
 ///
 /// # Errors
 /// If the item is not a time, or is zero although `zero` is false.
@@ -144,7 +144,7 @@ pub fn time(item: &Item, spec: &Expected<'_>, zero: bool) -> Result<u64, Complai
     }
 }
 
-/// Converts an item to a rate above 0.
+/// Converts a value of a document to a rate above 0.
 ///
 /// # Errors
 /// If the item is not a rate above 0.
@@ -157,7 +157,7 @@ pub fn rate(item: &Item, spec: &Expected<'_>) -> Result<u64, Complaint> {
     }
 }
 
-/// Converts an item to a whole number within bounds.
+/// Converts a value of a document to a whole number within bounds.
 ///
 /// # Errors
 /// If the item is not a whole number, or is out of bounds.
@@ -183,7 +183,7 @@ pub fn count(item: &Item, spec: &Expected<'_>, min: u64, max: u64) -> Result<u64
     }
 }
 
-/// Converts an item to a number; accepts a fraction in a string.
+/// Converts a value of a document to a number; accepts a fraction in a string.
 #[must_use]
 pub fn number(item: &Item) -> Option<f64> {
     match &item.value {
@@ -201,7 +201,7 @@ pub fn number(item: &Item) -> Option<f64> {
     .filter(|number| number.is_finite())
 }
 
-/// Converts an item to a ratio within bounds.
+/// Converts a value of a document to a ratio within bounds.
 ///
 /// # Errors
 /// If the item is not a number, or is out of bounds.
@@ -222,7 +222,7 @@ pub fn ratio(item: &Item, spec: &Expected<'_>, min: f64, max: f64, open: bool) -
     Ok(number)
 }
 
-/// Converts an item to a boolean, `true` or `false`.
+/// Converts a value of a document to a boolean, `true` or `false`.
 ///
 /// # Errors
 /// If the item is not a boolean.
@@ -233,7 +233,7 @@ pub fn flag(item: &Item, spec: &Expected<'_>) -> Result<bool, Complaint> {
     }
 }
 
-/// Converts an item to a value of an enumeration.
+/// Converts a value of a document to a value of an enumeration.
 ///
 /// # Errors
 /// If the item is not one of the enumeration's words.
@@ -247,7 +247,7 @@ pub fn choice<T: Choice>(item: &Item, spec: &Expected<'_>) -> Result<T, Complain
         .unwrap_or_else(|| panic!("{} is declared with the words of another choice: {word}", spec.name)))
 }
 
-/// Converts an item to one of the known words.
+/// Converts a value of a document to one of the known words.
 ///
 /// # Errors
 /// If the item is not one of the known words.
@@ -269,7 +269,7 @@ pub fn word(item: &Item, spec: &Expected<'_>, words: &[&'static str]) -> Result<
     .help(help))
 }
 
-/// Returns the elements of an item that is a list.
+/// Returns the elements of a document's value that is a list.
 ///
 /// # Errors
 /// If the item is not a list.
@@ -280,7 +280,8 @@ pub fn elements<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a [Item], C
     }
 }
 
-/// The words that a kind accepts: words of an enumeration, or names of a registry.
+/// Returns the words that a value of the kind may be: words of an enumeration, or names of a
+/// registry.
 #[must_use]
 pub fn words_of(kind: &Kind) -> Vec<&'static str> {
     match kind {

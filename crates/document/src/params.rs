@@ -23,8 +23,8 @@ pub trait Files {
     fn keep(&self, path: &Path, content: &[u8]) -> String;
 }
 
-/// The parameters of the entry that the table's `kind` names, with the defaults of `profile`.
-/// `None` if a parameter is wrong or missing.
+/// Returns the parameters of the registry entry that the table's `kind` names, with the defaults of
+/// `profile`. The result is `None` if a parameter is wrong or missing.
 pub fn params_of_kind(reader: &Reader<'_>, profile: Profile, files: &dyn Files) -> Option<Params> {
     let infos = reader.params();
     let missing = |info: &ParamInfo, example: &str| reader.report_missing(info.name, example, info.doc);
@@ -98,7 +98,7 @@ impl Converter<'_> {
             .map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
     }
 
-    /// Converts a TOML list of tables with parameters.
+    /// Converts a TOML list of tables to a parameter value. The tables contain further parameters.
     fn tables(
         &self,
         path: &str,
@@ -177,7 +177,7 @@ impl Converter<'_> {
         misspelled
     }
 
-    /// Converts a number of nodes, or a list of names of nodes.
+    /// Converts a number of nodes, or a list of names of nodes, to a parameter value.
     fn nodes(&self, path: &str, item: &Item, info: &'static ParamInfo, prefix: &str) -> Option<ParamValue> {
         let example = info.example();
         let wanted = expected(info, &example);
@@ -213,7 +213,7 @@ impl Converter<'_> {
         Some(ParamValue::Texts(names))
     }
 
-    /// Converts a TOML list of pairs of names.
+    /// Converts a TOML list of pairs of names to a parameter value.
     fn pairs(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         let example = info.example();
         let wanted = expected(info, &example);
@@ -243,8 +243,8 @@ impl Converter<'_> {
         Some(ParamValue::Pairs(pairs))
     }
 
-    /// Converts a path to a file. The path is relative to the document.
-    /// A path from the command line is relative to the current folder.
+    /// Reads the file that a parameter names. The path is relative to the document. A path from the
+    /// command line is relative to the current folder.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);
         match files::read(&path) {
@@ -263,7 +263,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Converts flow sizes: a known distribution, a file, or one size.
+    /// Converts flow sizes to a parameter value: a known distribution, a file, or one size.
     fn flow_sizes(
         &self,
         path: &str,
@@ -322,7 +322,7 @@ pub fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Co
     Ok(value)
 }
 
-/// Converts a value of a kind that parameters can have.
+/// Converts a value of a document to a parameter value of the kind in `wanted`, such as a ratio.
 fn plain_value(item: &Item, wanted: &Expected<'_>) -> Result<ParamValue, Complaint> {
     Ok(match wanted.kind {
         Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),

@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         keys.chain(params.iter().map(|param| param.name)).collect()
     }
 
-    /// Returns another kind of the table whose declaration has the key `key`.
+    /// Returns another value of `kind` with which the table would accept the key `key`.
     fn kind_with(&self, key: &str) -> Option<&'static str> {
         let variant = |variant: &&Variant| variant.keys.iter().any(|known| known.name == key);
         let card = |card: &Card| card.params.iter().any(|param| param.name == key);

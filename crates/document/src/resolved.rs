@@ -46,9 +46,9 @@ impl OutTable {
         }
     }
 
-    /// Removes the entries that `over` lacks and does not replace. A [`merge`](crate::tree::merge)
-    /// of `over` on top of this table would keep these entries. Returns whether an entry was
-    /// removed.
+    /// Removes the entries that a [`merge`](crate::tree::merge) of `over` on top of this table
+    /// would wrongly keep. These are the entries that `over` neither has nor replaces. Returns
+    /// whether an entry was removed.
     pub fn keep_common(&mut self, rules: &Merging, over: &Self) -> bool {
         let mut went = false;
         self.entries.retain_mut(|(key, value)| {

@@ -17,7 +17,7 @@ pub struct Borrowed {
 
 /// Generates schemas (JSON Schema draft 2020-12) of tables.
 ///
-/// Entries of registries are large and are used in several places.
+/// Schemas of registry entries are large and are used in several places.
 /// The schema of a [`Kind::Entry`] is therefore a reference to `#/$defs/` and the catalog's kind.
 /// The caller that writes the document adds the definition to `$defs`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +33,7 @@ pub fn definition(kind: &str) -> String {
 }
 
 impl Schema {
-    /// The schema of a table. With `complete`, the schema demands the required keys.
+    /// Returns the JSON Schema of a table. With `complete`, the schema demands the required keys.
     #[must_use]
     pub fn table(&self, spec: &'static TableSpec, complete: bool) -> Value {
         let kinds: Vec<_> = match spec.catalog() {
@@ -127,7 +127,7 @@ impl Schema {
         schema
     }
 
-    /// The JSON Schema of a value of this kind.
+    /// Returns the JSON Schema of a value that has the kind `kind`.
     #[must_use]
     pub fn value(&self, kind: &Kind, complete: bool) -> Value {
         let quantity = |dimension: Dimension| json!({ "type": "string", "pattern": dimension.pattern() });
@@ -198,7 +198,7 @@ impl Schema {
         }
     }
 
-    /// The JSON Schema of a value whose kind or keys the document chooses.
+    /// Returns the JSON Schema of a value for which a document may choose the type or the keys.
     fn free_value(&self, kind: &Kind, complete: bool) -> Value {
         match *kind {
             Kind::Values { or } => {

@@ -10,7 +10,7 @@ pub struct Setting {
     /// The dotted key that the setting changes, such as `switch.policy` or
     /// `workload.web_search.load`.
     pub key: String,
-    /// Place of the key in its source.
+    /// Place of the changed key in its source text.
     pub key_origin: Origin,
     /// Value that the setting gives the key.
     pub item: Item,

@@ -25,7 +25,7 @@ pub struct TableSpec {
 pub struct Variant {
     /// Value of the key `kind` that selects the variant's keys.
     pub kind: &'static str,
-    /// Purpose of the kind in one sentence.
+    /// Purpose of this kind of table in one sentence.
     pub doc: &'static str,
     /// Keys that only tables of this kind have.
     pub keys: &'static [KeySpec],
@@ -36,7 +36,7 @@ pub struct Variant {
 pub struct KeySpec {
     /// Name of the key in a document.
     pub name: &'static str,
-    /// Kind of the key's value.
+    /// Kind of value that the key accepts, such as a size or a time.
     pub kind: Kind,
     /// Whether a document must set the key.
     pub presence: Presence,
@@ -106,7 +106,7 @@ pub enum Kind {
         /// Largest size that the key accepts (bytes).
         max: u64,
     },
-    /// One size, or a list with one size per port.
+    /// A value that is one size, or a list with one size per port.
     SizePerPort {
         /// Smallest size that the key accepts (bytes).
         min: u64,
@@ -115,47 +115,48 @@ pub enum Kind {
     Rate,
     /// A value that is a whole number.
     Count {
-        /// Smallest accepted whole number.
+        /// Smallest whole number that the key accepts.
         min: u64,
-        /// Largest accepted whole number.
+        /// Largest whole number that the key accepts.
         max: u64,
     },
     /// A value that is a number, or a fraction such as `"1/16"`.
     Ratio {
-        /// Smallest accepted number; with `open` the number must be larger.
+        /// Smallest number that the key accepts; with `open` the number must be larger.
         min: f64,
-        /// Largest accepted number.
+        /// Largest number that the key accepts.
         max: f64,
         /// Whether the number `min` itself is refused.
         open: bool,
     },
-    /// One ratio, or a list with one ratio per priority.
+    /// A value that is one ratio, or a list with one ratio per priority.
     Ratios {
-        /// Smallest accepted ratio of the list.
+        /// Smallest ratio that the list may contain.
         min: f64,
-        /// Largest accepted ratio of the list.
+        /// Largest ratio that the list may contain.
         max: f64,
     },
     /// A value that is any finite number.
     Number,
     /// A value that is `true` or `false`.
     Flag,
-    /// One of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
+    /// A value that is one of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
     Words(&'static [Word]),
     /// A value that is the name of a registered entry.
     Name(&'static dyn Catalog),
-    /// The name of a registered entry whose parameters are further keys of the table.
+    /// A value that is the name of a registered entry whose parameters are further keys of the
+    /// table.
     Tag(&'static dyn Catalog),
-    /// The name of a registered entry, or a table with `name` and its parameters.
+    /// A value that is the name of a registered entry, or a table with `name` and its parameters.
     Entry(&'static dyn Catalog),
-    /// A whole number of at least 1, or one of a few words.
+    /// A value that is a whole number of at least 1, or one of a few words.
     CountOrWord {
         /// Noun for the counted objects in messages: "segments".
         of: &'static str,
         /// Words that the key accepts in addition to numbers.
         words: &'static [&'static str],
     },
-    /// One of a few words, or a list of tables.
+    /// A value that is one of a few words, or a list of tables.
     WordOrTables {
         /// Words that the key accepts in addition to tables.
         words: &'static [Word],
@@ -168,20 +169,20 @@ pub enum Kind {
     Table(&'static TableSpec),
     /// A value that is a list of tables.
     Tables(&'static TableSpec),
-    /// A list of tables with parameters of an entry.
+    /// A value that is a list of tables with parameters of an entry.
     ParamTables(&'static TableInfo),
     /// A value that is a string or a list of strings.
     Texts,
-    /// A number of objects, or a list of the objects' names.
+    /// A value that is a number of objects, or a list of the objects' names.
     CountOrNames {
         /// Noun for the objects in messages: "nodes".
         of: &'static str,
     },
     /// A value that is a list of whole numbers.
     Counts {
-        /// Smallest accepted number of the list.
+        /// Smallest number that the list may contain.
         min: u64,
-        /// Largest accepted number of the list.
+        /// Largest number that the list may contain.
         max: u64,
     },
     /// A value that is a list of pairs of names.
@@ -189,9 +190,9 @@ pub enum Kind {
         /// Noun for the names in messages: "hosts".
         of: &'static str,
     },
-    /// A list of one or more values of a parameter.
+    /// A value that is a list of one or more values of a parameter.
     List(&'static ParamKind),
-    /// A list of sizes, each at least 1 B.
+    /// A value that is a list of sizes, each at least 1 B.
     Sizes,
     /// A list of texts, numbers, `true` and `false`. With `or`, the list may also contain tables.
     Values {
@@ -205,7 +206,7 @@ pub enum Kind {
     },
     /// A table whose keys are names that the document chooses, with the kind of the table's values.
     Named(&'static Self),
-    /// A string, or one of a few tables that differ by their keys.
+    /// A value that is a string, or one of a few tables that differ by their keys.
     TextOr {
         /// Meaning of the string: "the id of a metric of the summary".
         text: &'static str,
@@ -221,7 +222,7 @@ pub enum Kind {
 pub struct Expected<'a> {
     /// Name of the key that has the value.
     pub name: &'a str,
-    /// Kind of the expected value.
+    /// Kind of value that the key accepts.
     pub kind: Kind,
     /// An example value of the key.
     pub example: &'a str,
@@ -342,8 +343,8 @@ impl TableSpec {
         })
     }
 
-    /// The entries that the table's `kind` may name, if the table has a registry.
-    /// With `own`, includes entries that a program has registered.
+    /// Returns the registry entries that the table's `kind` may name, if the table has a registry.
+    /// With `own`, the result includes entries that a program has registered.
     #[must_use]
     pub fn cards(&self, own: bool) -> Vec<Card> {
         self.catalog().map_or_else(Vec::new, |catalog| catalog.cards(own))

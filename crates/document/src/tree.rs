@@ -28,9 +28,9 @@ impl Origin {
 /// A value of a document with its place in the source.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Value of the item without its place.
+    /// Content of the document's value, without its place.
     pub value: Value,
-    /// Place of the value in its source.
+    /// Place of the value in the text from which it was read.
     pub origin: Origin,
 }
 
@@ -55,7 +55,7 @@ pub enum Value {
 }
 
 impl Item {
-    /// Moves all places of the item to the source of the given index.
+    /// Returns the item with all its places moved to the source that has the index `source`.
     #[must_use]
     pub fn in_source(mut self, source: u32) -> Self {
         self.move_to(source);
@@ -107,7 +107,7 @@ pub struct Entry {
     pub key: String,
     /// Place of the key in its source.
     pub key_origin: Origin,
-    /// Value of the entry, with its place.
+    /// Value after the equals sign of the entry, with its place.
     pub item: Item,
 }
 

@@ -1,10 +1,10 @@
-//! Choices of the format of experiments: enumerations with a fixed set of words.
+//! Enumerations of the experiment format: keys whose values are fixed words.
 
 use bufferlab_params::choices;
 use serde::{Deserialize, Serialize};
 
 choices! {
-    /// Rule that combines the values of several seeds into one number.
+    /// Rule that combines the effects of several seeds into one number.
     #[derive(Default)]
     pub enum OverSeeds {
         #[default]
@@ -15,7 +15,7 @@ choices! {
 }
 
 choices! {
-    /// Side of a band on which the tested scheme is better than the paper states.
+    /// Side of a claim's tolerance band on which the tested scheme is better than the paper states.
     pub enum Better {
         Above = "above": "larger values are better",
         Below = "below": "smaller values are better",
@@ -23,7 +23,7 @@ choices! {
 }
 
 choices! {
-    /// Quantity of a flow, a query or a sample that a statistic uses.
+    /// Quantity of a flow, a query or a buffer sample over which a statistic is computed.
     #[derive(Serialize, Deserialize)]
     pub enum Quantity {
         Slowdown = "slowdown": "completion time over its ideal, of finished flows or queries",
@@ -38,7 +38,7 @@ choices! {
 }
 
 choices! {
-    /// Statistic that combines many values to one number.
+    /// Statistic that combines the values of many flows, queries or samples into one number.
     #[derive(Serialize, Deserialize)]
     pub enum Take {
         Mean = "mean": "the mean",
@@ -64,7 +64,7 @@ choices! {
 }
 
 choices! {
-    /// Sampled quantity from which a statistic is computed.
+    /// Quantity of a switch or a flow that a run samples at intervals.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     pub enum Sampled {
         Occupancy = "occupancy": "bytes stored (KB), of the switch or of ports",

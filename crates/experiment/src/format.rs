@@ -1,5 +1,5 @@
-//! The format of experiments as data: every table, key, kind, default
-//! and explanation in one module.
+//! The format of experiment files as data: every table, key, kind, default and explanation in one
+//! module.
 //!
 //! The reader of experiments uses these declarations. The JSON Schema and the reference in
 //! `docs/reference/experiments.md` are generated from these declarations.
@@ -10,7 +10,7 @@ use bufferlab_document::spec::{KeySpec, Kind, TableSpec, computed, default, opti
 use bufferlab_params::{Card, Catalog, Choice, ParamKind};
 use bufferlab_theory::figures::FIGURES;
 
-/// Registry of the analytical figures.
+/// Registry of the analytical figures, which are computed without a simulation.
 static ANALYTICAL: &dyn Catalog = &Figures;
 
 struct Figures;
@@ -147,7 +147,7 @@ pub static ROOT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of the table of an axis: a varied parameter.
+/// Keys of the table of an axis, which is a varied parameter of an experiment.
 pub static AXIS: TableSpec = TableSpec {
     title: "[[axis]]",
     doc: "An axis: a parameter that the experiment varies.",
@@ -195,7 +195,7 @@ pub static AXIS_VALUE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of the table of a compared variant.
+/// Keys of the table of a variant that an experiment compares.
 pub static VARIANT: TableSpec = TableSpec {
     title: "[[variant]]",
     doc: "A variant of the scenario that the experiment compares.",
@@ -213,7 +213,7 @@ pub static VARIANT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Kind of a value that names a metric of a run.
+/// Kind of values that name a metric of a run.
 pub static METRIC: Kind = Kind::TextOr {
     text: "the id of a metric of the summary",
     tables: &[&STATISTIC, &GOODPUT, &QUEUES, &PROBE],
@@ -254,7 +254,7 @@ pub static STATISTIC: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of the table of a goodput, which is measured between two samples.
+/// Keys of the table of a goodput metric, which is measured between two samples.
 pub static GOODPUT: TableSpec = TableSpec {
     title: "a goodput",
     doc: "A metric: the payload received (Mb/s) by all flows of some classes together, between two samples. Needs \
@@ -278,7 +278,7 @@ pub static QUEUES: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of the table of a policy's probe, such as a threshold.
+/// Keys of the table of a metric from a policy's internal value (probe), such as a threshold.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
     doc: "A metric: the sum over all sampled queues of the last sample of a policy's probe. Use this metric for counters.",
@@ -322,7 +322,7 @@ pub static SCALE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of the settings in which an artifact differs from its paper.
+/// Keys of the settings in which the authors' simulator (artifact) differs from the paper.
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
@@ -482,7 +482,7 @@ pub static CONDITION: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys for the value of a claim under another interpretation of the paper.
+/// Keys of the table for the value of a claim under another interpretation of the paper.
 pub static BESIDE: TableSpec = TableSpec {
     title: "another reading of a claim",
     doc: "The effect under another reading of the paper. The page shows it beside the verdict, which does not depend on it.",
@@ -494,7 +494,7 @@ pub static BESIDE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a marker for the paper's value in a panel.
+/// Keys of the marker that shows the paper's value in a chart.
 pub static MARK: TableSpec = TableSpec {
     title: "the mark of a claim",
     doc: "A hollow marker in a chart: the paper's value for a variant. For a relative statement, the value is computed from bufferlab's baseline.",

@@ -1,5 +1,5 @@
-//! Generates the reference of the format for `docs/reference/experiments.md`,
-//! and the JSON Schema for editors and checkers.
+//! Generates the reference of the experiment format for `docs/reference/experiments.md`, and the
+//! JSON Schema for editors and checkers.
 
 use crate::format::{
     AXIS, AXIS_VALUE, CLAIM, CONDITION, COURSE, GOODPUT, MARK, PANEL, PROBE, QUEUES, READING, ROOT, SCALE,
@@ -9,7 +9,7 @@ use bufferlab_document::reference::table;
 use bufferlab_document::schema::Schema;
 use serde_json::{Value, json};
 
-/// Writes every table, key, unit and default of the format as Markdown.
+/// Writes every table, key, unit and default of the experiment format as Markdown.
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::new();
@@ -42,7 +42,7 @@ const OF_FIGURES: [&str; 4] = ["title", "figure", "about", "theory"];
 /// Generates the JSON Schema (draft 2020-12) of an experiment: an experiment that runs a scenario,
 /// or an analytical figure.
 ///
-/// The reader checks more than a schema can express, such as names of metrics,
+/// The reader of experiment files checks more than a schema can express, such as names of metrics,
 /// variants and values, and expressions.
 #[must_use]
 pub fn json_schema() -> Value {

@@ -40,9 +40,9 @@ impl Default for ImportOptions {
 /// Notices of an import about understood, ignored and assumed content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
-    /// Parts of the files that the import understood.
+    /// Parts of the imported files that the import understood.
     pub understood: Vec<String>,
-    /// Content of the files that has no counterpart in a scenario.
+    /// Content of the imported files that has no counterpart in a scenario.
     pub ignored: Vec<String>,
     /// Assumptions about values that the files do not state, and deviations of the files from their
     /// format.

@@ -291,7 +291,8 @@ impl<'a> Iteration<'a> {
             let class =
                 builder.class(name).map_err(|cause| source.error(cause.to_string(), "report a defect"))?;
             classes.insert(scope, class);
-            // Every rank belongs to one group. The first rank of a group lists the group.
+            // Every rank belongs to one group. The loop adds a group to the list when it
+            // reaches the group's first rank.
             let mut is_listed = vec![false; plan.ranks as usize];
             let mut all = Vec::new();
             for rank in 0..plan.ranks {

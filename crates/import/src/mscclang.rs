@@ -27,7 +27,7 @@ struct Step<'a> {
     waits: Option<(u64, u64)>,
 }
 
-/// A thread block with its steps, the GPU to which it sends, and the GPU from which it receives.
+/// A thread block with its steps and its peers: one GPU to send to, and one GPU to receive from.
 struct Block<'a> {
     line: Line<'a>,
     gpu: u32,
@@ -198,7 +198,8 @@ fn build(source: Source<'_>, blocks: &[Block<'_>], gpus: u32, bytes: u64) -> Res
                     || step.line.error("a receive without a send", "correct `send`, `recv` and `chan`");
                 parents.push((node.ok_or_else(missing)?, Condition::Finished));
             }
-            // The step ends when its data has arrived. Then the step sends its transfer.
+            // The node `end` is done when the data of the step has arrived. The step's
+            // transfer starts after this node.
             for (parent, condition) in parents {
                 builder.after(end, parent, condition).map_err(refuse)?;
             }

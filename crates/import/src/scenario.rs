@@ -16,7 +16,7 @@ const RATE: BitRate = BitRate::gbps(100);
 const DELAY: Time = Time::from_us(1);
 /// Least time between the last start of a flow and the end of the run, for flows to finish.
 const DRAIN: Time = Time::from_ms(20);
-/// Time between the last start and the end of the arrival phase, if flows are endless.
+/// Time between the last start of a flow and the end of the arrival phase, if flows are endless.
 const ENDLESS: Time = Time::from_ms(10);
 /// Rate of a rank inside its server, as in SimAI's example of a topology.
 const SCALE_UP_RATE: BitRate = BitRate::gbps(2_400);
@@ -117,8 +117,8 @@ fn slowest(imported: &Imported) -> BitRate {
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
 }
 
-/// Least time that a schedule takes: the larger of two times. One is the time of its longest chain.
-/// The other is the time to send the data of its busiest rank to other servers.
+/// Least time that a schedule takes: the larger of two times. One is the time of the schedule's
+/// longest chain. The other is the time to send the data of the busiest rank to other servers.
 fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>) -> Time {
     let is_inside = |transfer: Transfer| {
         ranks_per_server.is_some_and(|ranks| transfer.src / ranks == transfer.dst / ranks)

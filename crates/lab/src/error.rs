@@ -37,9 +37,9 @@ impl RunError {
         matches!(self, Self::Simulation(SimError::Interrupted))
     }
 
-    /// Whether a run on one thread might have another outcome. Several threads of a run simulate
-    /// past the end of the run before they notice the end. After the end, the threads may reach an
-    /// error that a single thread never reaches.
+    /// Whether the failed run might end differently on one thread. Several threads of a run
+    /// simulate past the end of the run before they notice the end. After the end, the threads may
+    /// reach an error that a single thread never reaches.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {
@@ -115,7 +115,7 @@ pub enum PlanError {
     /// The plan would mix, repeat or remove results.
     #[error("{message}")]
     Refused {
-        /// Description of the problem with the plan.
+        /// Description of the problem with the plan of runs.
         message: String,
         /// Advice to the user about the problem with the plan.
         help: String,

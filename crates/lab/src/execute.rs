@@ -66,8 +66,8 @@ impl Execution {
 /// Threads of one run constantly wait for each other. If the threads of a run must share cores, the
 /// run is slower than with a single thread.
 fn busy_elsewhere() -> usize {
-    // The fourth field of `/proc/loadavg` is runnable threads / all threads, and includes this
-    // thread.
+    // The fourth field of `/proc/loadavg`, such as 3/120, has the number of runnable threads, then
+    // the number of all threads. The runnable threads include this thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let running = text.split(' ').nth(3).and_then(|word| word.split('/').next()?.parse::<usize>().ok());
     running.map_or(0, |running| running.saturating_sub(1))
@@ -106,8 +106,8 @@ pub trait Watcher: Sync {
     fn around(&self, _index: usize, work: &mut dyn FnMut()) {
         work();
     }
-    /// Whether runs should continue; called often.
-    /// After a first `false`, this method must return `false` for every job.
+    /// Whether runs should continue. Threads call this method often. After a first `false`, this
+    /// method must return `false` for every job.
     fn goes_on(&self) -> bool {
         true
     }

@@ -20,7 +20,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Hint for a folder that has results of different content.
+/// Advice for a folder that has results of a different scenario or version.
 const WAYS_OUT: &str = "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted";
 
 /// Arrangement of the folders of several runs in a folder.
@@ -55,7 +55,7 @@ pub(crate) struct Present {
 
 /// Result of comparing a finished run with the planned run of the same folder name.
 enum Standing {
-    /// The finished run has the content that this command would compute.
+    /// The finished run has the scenario, the inputs and the version that this command would run.
     Same,
     /// Another version of the program or of a custom class ran the requested scenario.
     Outdated(String),
@@ -65,7 +65,7 @@ enum Standing {
     Damaged(String),
 }
 
-/// A folder that may receive runs. The check itself has not changed the folder.
+/// A checked folder that may receive runs. The check has not changed the folder.
 #[derive(Debug)]
 pub(crate) struct Checked {
     out: PathBuf,
@@ -79,8 +79,8 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// Removes outdated runs, records the planned runs of the folder, and returns the reused runs.
-    /// Runs of other content are removed before the first new run starts.
-    /// So a killed command leaves no mixture.
+    /// Runs of a different scenario or version are removed before the first new run starts. So a
+    /// killed command leaves no mixture of runs.
     ///
     /// # Errors
     /// If a run's folder cannot be removed, or the list of runs cannot be written.
@@ -100,8 +100,8 @@ impl Checked {
 /// Checks that runs may be added to the folder `out`.
 ///
 /// `new` are the planned runs, which replace runs of the same scenario. With `replace`, the planned
-/// runs replace any runs. `load` loads the scenario that an existing run should have, given its
-/// folder name and seed. `load` returns `None` for names that this program does not know.
+/// runs also replace all other runs. `load` loads the scenario that an existing run should have,
+/// given its folder name and seed. `load` returns `None` for names that this program does not know.
 ///
 /// # Errors
 /// If `out` contains files other than runs of this layout and their report. Without `replace`, also
@@ -308,7 +308,7 @@ mod tests {
     use bufferlab_core::POLICIES;
     use bufferlab_scenario::{Changes, load_changed};
 
-    /// Tests every scenario, because a reader must not report seeds and policies as a mixture.
+    /// For every scenario, runs that differ only in seed and policy must not count as a mixture.
     #[test]
     fn seeds_and_policies_of_every_scenario_share_means() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

@@ -138,8 +138,8 @@ pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64
     }
 }
 
-/// Rejects a plan whose loaded scenarios exceed memory.
-/// Each run keeps its scenario, with files and lists, until the run ends.
+/// Rejects a plan whose loaded scenarios need more memory than the command may use. Each run keeps
+/// its scenario, with files and lists, until the run ends.
 pub(crate) fn plan_fits(loaded: &Loaded, runs: u64) -> Result<(), PlanError> {
     let files: usize = loaded.inputs.iter().map(|input| input.content.len()).sum();
     let listed: usize = loaded.scenario.workloads.iter().map(|spec| spec.workload.listed_flows()).sum();

@@ -16,7 +16,7 @@ const PLACES_KEPT: usize = 64;
 pub struct Panicked {
     /// Message of the panic.
     pub message: String,
-    /// File, line and column in the source, if known.
+    /// File, line and column of the panic in the source code, if known.
     pub place: Option<String>,
     /// Description with which a user can repeat the run, such as "seed 3, policy dt". Empty if the
     /// panic was outside a run.

@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// changes of a variant, then the overrides (in the form of [`bufferlab_scenario::load`]).
 pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
-/// Function that loads the scenario of a run, given the name of its folder and its seed.
-/// Returns `None` for an unknown name.
+/// Function that loads the scenario of a run, given the name of its folder and its seed. The
+/// function returns `None` for an unknown name of a folder.
 pub type LoadNamed<'a> = dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>> + 'a;
 
 /// A plan of runs whose results are stored in one folder.
@@ -139,8 +139,8 @@ pub fn plan_compare(
     Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), reused, left_out, failed })
 }
 
-/// Returns the runs of a variant, one run per seed.
-/// `baseline` is the variant to compare with, and its runs.
+/// Returns the runs of a variant, one run per seed. `baseline` is the variant to compare with, and
+/// the runs of that variant.
 fn jobs_of(
     variant: &Variant,
     seeds: &[u64],

@@ -58,7 +58,7 @@ pub(crate) fn has_old_code(dir: &Path) -> bool {
     !custom_code().is_none_or(later)
 }
 
-/// Whether a run has the job's caveats that depend on the other runs of the plan.
+/// Whether a finished run has the caveats of `job` that depend on the other runs of the plan.
 fn is_as_planned(job: &Job, run: &RunResult) -> bool {
     let planned = |id: &str| OF_A_PLAN.contains(&id);
     let stored = run.manifest().caveats.iter().filter(|caveat| planned(&caveat.id));

@@ -74,7 +74,8 @@ impl SteppedRun {
         Ok(self.simulation.step(count, &mut self.rows, go_on)?)
     }
 
-    /// Returns a copy of the run that continues equally: [`Simulation::fork`].
+    /// Returns a copy of the run, which continues exactly like the run itself:
+    /// [`Simulation::fork`].
     ///
     /// # Errors
     /// If a custom policy or workload cannot be copied.
@@ -105,7 +106,8 @@ impl SteppedRun {
     /// If an alpha is invalid or the switch is lossless.
     pub fn set_alphas(&mut self, switch: usize, alphas: &[f64]) -> Result<(), RunError> {
         self.simulation.set_alphas(switch, alphas)?;
-        // A controller changes alphas thousands of times, so the results name only the first time.
+        // A controller changes alphas thousands of times, so the results record only the first
+        // change.
         let change = format!("switch {switch}: alphas from outside");
         if !self.changes.iter().any(|known| known.ends_with(&change)) {
             self.note(&change);
@@ -135,8 +137,8 @@ impl SteppedRun {
         Ok(())
     }
 
-    /// Runs to the end and writes the folder of `job`. The scenario of `job` must be that of this
-    /// run.
+    /// Runs the simulation to its end and writes the folder of `job`. The scenario of `job` must be
+    /// the scenario of this run.
     ///
     /// The scenario in the folder of a changed run begins with the changes, as comments. So no
     /// command takes the folder for a run of the scenario alone. The run also has a caveat.

@@ -62,8 +62,8 @@ pub struct SweepRequest {
     pub seeds: NonZero<u32>,
     /// Folder that receives the results of the sweep.
     pub out: PathBuf,
-    /// Whether runs of other content at the points of this sweep are removed.
-    /// Without this flag, existing runs of other content are an error.
+    /// Whether runs of a different scenario at the points of this sweep are removed. Without this
+    /// flag, existing runs of a different scenario are an error.
     pub replace: bool,
 }
 

@@ -1,8 +1,9 @@
 //! An exact time-weighted histogram of a byte count.
 
-/// Bits of a bin's width in the linear part: bins below `UNIT << SUB_BITS` are `UNIT` bytes wide.
+/// Binary logarithm of a bin's width in the linear part: bins below 4 KiB are 64 bytes wide.
 const UNIT_BITS: u32 = 6;
-/// Bits of the bins per octave above the linear part. A bin is at most 1/64 of its value wide.
+/// Binary logarithm of the number of bins per octave, above the linear part. A bin is at most 1/64
+/// of its value wide.
 const SUB_BITS: u32 = 6;
 
 /// Histogram of the time that a buffer spent at every occupancy. The caller stores the current
@@ -13,7 +14,7 @@ const SUB_BITS: u32 = 6;
 /// bounded: about 1,000 bins at 1 GB.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyTimes {
-    /// Time per bin (ps); grows to the largest bin used.
+    /// Time per bin of the histogram (ps); the list ends with the largest bin used.
     bins: Vec<u64>,
     since: u64,
 }

@@ -21,11 +21,11 @@ pub enum ColumnKind {
     U8,
     /// Floating-point numbers of 64 bits.
     F64,
-    /// A class: an index in memory, a name from a dictionary in the file.
+    /// A traffic class: an index in memory, and a name from a dictionary in the file.
     Class,
-    /// A switch: an index in memory, a name from a dictionary in the file.
+    /// A switch: an index in memory, and a name from a dictionary in the file.
     Switch,
-    /// A host: an index in memory, a name from a dictionary in the file.
+    /// A host: an index in memory, and a name from a dictionary in the file.
     Host,
     /// A word from a short list, which the file stores as a dictionary.
     Word,
@@ -263,7 +263,7 @@ macro_rules! numbers {
 
 numbers! { u64 U64, u32 U32, u16 U16, u8 U8, f64 F64, }
 
-/// Static words that are not an enumeration of this crate: names from policies and links.
+/// Words of columns without an enumeration in this crate, such as names from policies.
 impl Cell for &'static str {
     type Field = Self;
     const KIND: ColumnKind = ColumnKind::Word;
@@ -334,7 +334,7 @@ impl Cell for Vec<String> {
     }
 }
 
-/// Stores the index of a class as its name.
+/// Stores the index of a traffic class as the class's name.
 #[derive(Clone, Copy, Debug)]
 pub enum ClassName {}
 
@@ -401,9 +401,9 @@ macro_rules! names {
 }
 
 names! {
-    /// Stores the index of a switch as its name.
+    /// Stores the index of a switch as the switch's name.
     SwitchName Switch,
-    /// Stores the index of a host as its name.
+    /// Stores the index of a host as the host's name.
     HostName Host,
 }
 

@@ -3,7 +3,7 @@
 /// Totals of a run, for the run's manifest and summary.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTotals {
-    /// Names of classes; rows refer to a class by its index.
+    /// Names of traffic classes; rows refer to a class by its index.
     pub classes: Vec<String>,
     /// Names of switches; rows refer to a switch by its index.
     pub switches: Vec<String>,
@@ -38,7 +38,7 @@ pub struct RunTotals {
 pub struct NearestPause {
     /// Index of the queue's switch in the list of switches.
     pub switch: u32,
-    /// Arrival port of the queue.
+    /// Arrival port of the ingress queue.
     pub port: u16,
     /// Priority of the queue.
     pub priority: u8,

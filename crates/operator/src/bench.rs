@@ -10,7 +10,7 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// Size of the largest frame that a bench sends (bytes).
+/// Size of the largest frame that the simulated test bench sends (bytes).
 pub const PACKET_MAX: u64 = 16_384;
 
 /// A simulated switch whose ports send packets only on request.
@@ -26,7 +26,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Creates a bench with the switch of a model. The bench sends packets of `packet_bytes`.
+    /// Creates a test bench with the simulated switch of a chip model. The bench sends packets of
+    /// `packet_bytes`.
     ///
     /// # Errors
     /// If the packet size is out of range, or the memory has no room for headroom and reserves.
@@ -34,10 +35,10 @@ impl Bench {
         Self::with(model, packet_bytes, "sonic-dt", params(model))
     }
 
-    /// Creates a bench with the chip's memory under Active Buffer Management (ABM) with the alpha
-    /// `alpha`, for comparison. Thresholds follow the number of congested queues, and each queue of
-    /// a port has an equal share of the port's rate. [`Self::wait`] updates the counts of congested
-    /// queues.
+    /// Creates a test bench whose switch has the chip's memory, but runs Active Buffer Management
+    /// (ABM) with the alpha `alpha`, for comparison. Thresholds follow the number of congested
+    /// queues, and each queue of a port has an equal share of the port's rate. [`Self::wait`]
+    /// updates the counts of congested queues.
     ///
     /// # Errors
     /// See [`Self::new`].
@@ -149,19 +150,19 @@ impl Bench {
         Some(sent)
     }
 
-    /// Counters of a port. Each reading of a paused group's counter adds one pause, because a chip
-    /// repeats its pauses.
+    /// Counters of a port. Each read of a paused priority group's counter adds one pause, because a
+    /// real chip repeats pause frames.
     pub fn counters(&mut self, port: u16) -> Counters {
         self.meter.counters(port)
     }
 
-    /// Watermarks of a port and of the pools since the last clear.
+    /// Peak occupancies of a port and of the buffer pools since the watermarks were last cleared.
     #[must_use]
     pub fn watermarks(&self, port: u16) -> Levels {
         self.meter.levels(port, true)
     }
 
-    /// Occupancy of a port's groups and queues and of the pools.
+    /// Occupancies of a port's priority groups and queues, and of the buffer pools.
     #[must_use]
     pub fn occupancy(&self, port: u16) -> Levels {
         self.meter.levels(port, false)

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Joins entries with equal content into one entry with priorities and a list of ports. An entry
-/// without a list of ports is for all ports.
+/// Joins scenario entries with equal settings into one entry with priorities and a list of ports.
+/// An entry without a list of ports is for all ports.
 pub(crate) fn gathered(
     all_ports: usize,
     entries: &[(usize, u8, String)],
@@ -19,7 +19,7 @@ pub(crate) fn gathered(
     contents
         .into_iter()
         .flat_map(|content| {
-            // Ports whose priorities are equal share an entry of the list.
+            // Ports with equal sets of priorities share one scenario entry.
             let mut by_port: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
             for (port, priority, _) in entries.iter().filter(|entry| &entry.2 == content) {
                 by_port.entry(*port).or_default().insert(*priority);

@@ -5,13 +5,16 @@
 //! The crate `bufferlab-sonic` interprets a configuration and does not depend on the simulator.
 //! This crate makes a simulated switch from the configuration.
 //!
-//! * [`Model`]: the memory of a chip with a configuration, in the terms of the simulated switch.
+//! * [`Model`]: the memory of a configured chip, as a model for the simulated switch.
 //! * [`scenario()`]: the scenario file of a model in a [`Network`], under a chosen [`Traffic`].
-//! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
-//! * [`Qualification`]: simulator runs that measure the points that [`Vectors`] predict.
+//! * [`WhatIf`]: variants of alpha and policy, compared by pairs of runs, with a recommendation.
+//! * [`Qualification`]: simulator runs that measure the pause, loss and resume points of
+//!   [`Vectors`].
 //! * [`probe`]: a line protocol through which testers search for thresholds of the simulated chip.
-//! * [`store`]: the databases of a running switch. [`tune`]: alphas that follow its counters.
-//! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
+//! * [`store`]: the databases of a running switch. [`tune`]: alphas that follow the switch's
+//!   counters.
+//! * [`Vectors`]: numbers of packets until pause, loss and resume, by the chip's rules and on a
+//!   [`Bench`].
 
 pub mod bench;
 mod gather;

@@ -10,7 +10,7 @@ const fn limit(name: &'static str, most: u64, unit: &'static str, effect: &'stat
 const REFUSED: &str = "the answer is refused as it arrives, and the command ends with an error";
 const LATE: &str = "the command ends with an error";
 
-/// Limits that apply to every question to a database.
+/// Limits that apply to every answer of a database.
 pub const LIMITS: &[Limit] = &{
     let most = Limits::DEFAULT;
     [

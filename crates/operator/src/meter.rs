@@ -4,23 +4,23 @@ use crate::model::{Model, PRIORITIES};
 use bufferlab_core::{Buffer, IngressId, Observer, QueueId, SwitchEvent};
 use serde::Serialize;
 
-/// Counters of a port since the chip was built; lists have an entry for each priority, group or
-/// queue.
+/// Counters of a port since the simulated chip was created; lists have an entry for each priority,
+/// group or queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Pauses that the switch sent to the sender at the port, by priority.
     pub pauses: Vec<u64>,
-    /// Packets from the port that were lost, by group.
+    /// Number of lost packets that arrived at the port, by priority group.
     pub group_drops: Vec<u64>,
-    /// Packets to the port that were lost, by queue.
+    /// Number of lost packets to the port, by egress queue.
     pub queue_drops: Vec<u64>,
-    /// Packets that the port sent, by egress queue.
+    /// Number of packets that the port sent, by egress queue.
     pub sent: Vec<u64>,
-    /// Packets from the port that were stored, by group.
+    /// Number of stored packets that arrived at the port, by priority group.
     pub stored: Vec<u64>,
 }
 
-/// Bytes in memory beyond reserves: the current bytes, or the peak since the watermarks were
+/// Occupied memory without reserves: the current bytes, or the peak since the watermarks were
 /// cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Levels {
@@ -32,13 +32,13 @@ pub struct Levels {
     pub queue_shared: Vec<u64>,
     /// Memory of all ports in the ingress pool (bytes).
     pub ingress_pool: u64,
-    /// Headroom that the groups of all ports use together (bytes).
+    /// Headroom that the priority groups of all ports use together (bytes).
     pub headroom_pool: u64,
     /// Memory of all ports' lossy queues in the egress pool (bytes).
     pub lossy_pool: u64,
 }
 
-/// Current value of an occupancy, and the maximum since the last clear (bytes).
+/// Current occupancy, and the peak occupancy since the watermark was last cleared (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     now: u64,
@@ -52,10 +52,10 @@ impl Level {
     }
 }
 
-/// Occupancy and watermark of a group or a queue.
+/// Occupancy and watermark of a priority group or queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    /// Reserve of the group or queue, which is not shared memory (bytes).
+    /// Reserve of the priority group or queue, which is not shared memory (bytes).
     reserve: u64,
     shared: Level,
     headroom: Level,
@@ -113,8 +113,8 @@ impl Meter {
         self.groups.get(usize::from(ingress.0)).is_some_and(|group| group.is_paused)
     }
 
-    /// Counters of a port. A chip repeats its pauses, so each reading of a paused group's counter
-    /// adds one pause.
+    /// Counters of a port. A chip repeats pause frames, so each read of a paused priority group's
+    /// counter adds one pause.
     pub(crate) fn counters(&mut self, port: u16) -> Counters {
         let range = range(port);
         for group in self.groups.get_mut(range.clone()).unwrap_or_default() {
@@ -172,7 +172,7 @@ impl Meter {
     }
 }
 
-/// Indices of the groups or queues that belong to a port.
+/// Indices of the priority groups or queues that belong to a port.
 fn range(port: u16) -> std::ops::Range<usize> {
     let first = usize::from(port) * PRIORITIES;
     first..first + PRIORITIES

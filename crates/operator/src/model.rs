@@ -23,7 +23,7 @@ const CABLE_METRES: f64 = 5.0;
 /// Largest egress lossy pool that the simulated switch accepts, as a multiple of the ingress pool.
 const LOSSY_POOL_MAX: f64 = 64.0;
 
-/// Limit of a group or queue in the units of the simulated switch.
+/// Limit of a priority group or queue in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// The limit is a multiple of the pool's free memory.
@@ -39,23 +39,23 @@ pub struct GroupModel {
     pub profile: String,
     /// Reserve of the priority group (bytes, in whole cells).
     pub reserve: u64,
-    /// Limit for the group's occupancy, at which the group pauses the sender.
+    /// Limit of the priority group's occupancy, at which the group pauses the sender.
     pub limit: Limit,
-    /// Headroom of the group beyond the limit (bytes, in whole cells).
+    /// Headroom of the priority group beyond the limit (bytes, in whole cells).
     pub headroom: u64,
-    /// Occupancy at which the group resumes the sender at the latest (bytes).
+    /// Occupancy at which the priority group resumes the sender at the latest (bytes).
     pub xon: u64,
-    /// Distance of the resume point below the chip's reference point (bytes, in whole cells).
+    /// Distance of the group's resume point below its pause point (bytes, in whole cells).
     pub xon_offset: u64,
 }
 
 /// A lossy egress queue at a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueModel {
-    /// Limit for the occupancy at which the queue loses packets.
+    /// Limit of the queue's occupancy, beyond which the queue loses packets.
     pub limit: Limit,
-    /// Minimum of the queue (bytes, in whole cells), if the chip subtracts this minimum from the
-    /// memory that ingress queues share.
+    /// Guaranteed minimum of the queue (bytes, in whole cells), if the chip subtracts this minimum
+    /// from the memory that ingress queues share.
     pub minimum: u64,
 }
 
@@ -100,7 +100,7 @@ pub struct Model {
     pub lossy_pool: f64,
     /// Number of memory slices, which divide the ingress ports.
     pub slices: u64,
-    /// Alpha of ports in the ingress pool, on chips whose limits have two levels.
+    /// Alpha of ports in the ingress pool, on chips that limit both ports and priority groups.
     pub port_alpha: Option<f64>,
     /// Ports of the switch in the order of their numbers.
     pub ports: Vec<PortModel>,
@@ -156,8 +156,8 @@ impl Model {
     #[must_use]
     pub fn hardware(&self) -> Hardware {
         let facts = self.chip.family.map(ChipFamily::facts);
-        // The model assumes that a chip without known facts accounts like the chips with an equal
-        // rule.
+        // The model assumes that an unknown chip accounts packets like the known chips with an
+        // equal accounting rule.
         let minimums =
             facts.map_or(matches!(self.chip.rule, Rule::Cells), |facts| facts.queue_minimums_in_every_slice);
         Hardware {
@@ -214,8 +214,8 @@ impl Model {
         self.shared + self.headroom() + self.reserves()
     }
 
-    /// Lossless priorities that ports have, each set with the numbers of its ports. The most
-    /// frequent set is first; the set without priorities is last.
+    /// Sets of lossless priorities, each with the numbers of the ports that have this set. The most
+    /// frequent set is first; the empty set is last.
     #[must_use]
     pub fn lossless_sets(&self) -> Vec<(BTreeSet<u8>, Vec<usize>)> {
         let mut sets: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();
@@ -241,8 +241,9 @@ fn notes(chip: &Chip) -> Vec<String> {
     notes
 }
 
-/// Alpha that the ports have in the pool, on chips with two levels of limits, if all ports with
-/// groups have equal alphas. Otherwise the alphas of the groups include the port's alpha.
+/// Common alpha of the ports in the ingress pool, on chips that limit both ports and groups. If
+/// ports with lossless groups have different alphas, the result is `None`. The alphas of the groups
+/// then include the port's alpha.
 fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<String>) -> Option<f64> {
     if !matches!(chip.rule, Rule::TwoLevels) {
         return None;
@@ -331,9 +332,9 @@ impl Build<'_> {
         model
     }
 
-    /// Returns the limit of a priority group. On a chip with two levels, the group's limit is
-    /// within the limit of the port. With alpha `a_p a_q / (1 + a_q)`, one level gives a lone group
-    /// as much memory as two levels.
+    /// Returns the limit of a priority group. Some chips limit both the port (alpha `a_p`) and the
+    /// group (alpha `a_q`). A single limit with the alpha `a_p a_q / (1 + a_q)` gives a lone group
+    /// as much memory as the two limits.
     fn group_limit(&self, port: &PortName, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -363,8 +364,9 @@ impl Build<'_> {
 
     fn limit(&self, profile: &Profile) -> Limit {
         match profile.threshold.as_ref().map(|threshold| threshold.value) {
-            // The smallest and largest exponents mean "nothing" and "everything" on some chips. As
-            // powers of two, these exponents are small and large enough on all chips.
+            // On some chips, the smallest exponent of alpha means no memory and the largest
+            // exponent means all memory. The model uses powers of two, which are small and large
+            // enough on all chips.
             Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
             // A group is in one slice, so its limit cannot exceed the memory of the slice.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),

@@ -53,7 +53,7 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the ports of all switches that have hosts.
+    /// Returns the ports that connect hosts, of all switches.
     pub(crate) fn host_ports(self, model: &Model) -> impl Iterator<Item = &PortModel> {
         let (times, number) = match self {
             Self::Star => (1, model.ports.len()),
@@ -71,7 +71,7 @@ impl Network {
         }
     }
 
-    /// Sentence about the simplification that the model of the network makes.
+    /// Sentence about the simplification in the model of the leaf–spine network.
     pub(crate) fn note(self) -> Option<String> {
         let Self::LeafSpine { leaves } = self else { return None };
         Some(format!(

@@ -67,7 +67,7 @@ pub enum Request {
         /// Whether the check first empties the switch, except for packets that `Persist` keeps.
         #[serde(default = "yes")]
         drain_buffer: bool,
-        /// Number of the tester's step, which the model ignores.
+        /// Number of the step in the tester's search, which the model ignores.
         #[serde(default)]
         iteration: u64,
         /// Number of the priority group that the check fills.
@@ -326,7 +326,7 @@ impl Executor {
         Ok(first)
     }
 
-    /// Returns the group or queue that a probe watches.
+    /// Returns the priority group or queue that a probe watches.
     fn priority(&self, probe: Probe, given: Option<u8>) -> Result<u8, String> {
         let lossless = probe != Probe::EgressDrop;
         let first = || self.lossless.first().copied();

@@ -1,9 +1,9 @@
-//! Translates the marking of a configuration to the simulated switch, and lists the parts of the
-//! configuration that are not simulated.
+//! Translates the ECN marking of a SONiC configuration to the simulated switch, and lists the parts
+//! of the configuration that are not simulated.
 //!
 //! The translation follows SAI. Thresholds of a colour are valid only if the colour is enabled.
-//! `ecn` selects the colours that are marked instead of dropped. If min = max, the probability is a
-//! step. Simulated packets are green and ECN-capable.
+//! `ecn` selects the colours that are marked instead of dropped. If min = max, the marking
+//! probability is a step. Simulated packets are green and ECN-capable.
 
 use crate::gather::gathered;
 use crate::model::{Model, PRIORITIES};

@@ -1,5 +1,5 @@
-//! A qualification run as scenarios: a blocked port, one sender, and the packets that a tester
-//! counts.
+//! A qualification run of a switch as scenarios: a blocked port, one sender, and the packets that a
+//! tester counts.
 //!
 //! The neighbour of the blocked port sends a storm of pauses to this port. The sender sends so
 //! slowly that a pause arrives before its next packet. So the tester counts every packet that
@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 const HEADER: u64 = 54;
 /// Time between two packets, in addition to the round trip on the cable (s).
 const SPARE: f64 = 2e-6;
-/// Number of packets that the sender sends after the last predicted point.
+/// Number of packets that the sender sends beyond the last predicted pause or loss.
 const MORE: u64 = 50;
 /// Longest duration of a pause (bits on the line): 65,535 quanta of 512 bits.
 const QUANTA: f64 = 65_535.0 * 512.0;

@@ -265,8 +265,8 @@ fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
             }
         });
         match found.next().map(|found| limit(lossless, found)) {
-            // With `a_p a_q / (1 + a_q)`, a single level gives a lone group as much memory as the
-            // alphas of port and group.
+            // The port has the alpha `a_p`, and the group has the alpha `a_q`. A single limit with
+            // the alpha `a_p a_q / (1 + a_q)` gives a lone group as much memory as the two limits.
             Some(Limit::Alpha(alpha)) if lossless => {
                 number(model.port_alpha.map_or(alpha, |of_port| of_port * alpha / (1.0 + alpha)))
             }

@@ -1,5 +1,6 @@
-//! Schedulers of a configuration, as the simulated switch has them: the order of queues by port,
-//! and peak rates of queues and ports. Notes name what is not simulated, with its effect.
+//! Converts the schedulers of a configuration to schedulers of the simulated switch: the order of
+//! queues by port, and peak rates of queues and ports. Notes name the settings that are not
+//! simulated, and the effect of each.
 
 use crate::gather::gathered;
 use crate::model::{Model, PRIORITIES, PortModel};
@@ -8,15 +9,15 @@ use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Burst above a peak rate if the configuration has no burst (bytes). With a burst of some frames,
-/// a queue reaches the rate although it waits for other queues.
+/// Burst size above a peak rate if the configuration has no burst size (bytes). With a burst of
+/// some frames, a queue reaches the rate although it waits for other queues.
 const BURST: u64 = 16_384;
 
 /// Scheduler of the simulated switch.
 pub(crate) struct Schedule {
-    /// Groups of the most frequent scheduler as TOML; absent without any scheduler.
+    /// Queue groups of the most frequent scheduler as TOML; absent without any scheduler.
     pub(crate) groups: Option<String>,
-    /// Ports with another scheduler, and limits of rates: entries of `switch.egress` as TOML.
+    /// Entries of `switch.egress` as TOML: ports with another scheduler, and rate limits.
     pub(crate) egress: Vec<String>,
     /// Parts of the configuration that are not simulated, in sentences.
     pub(crate) notes: Vec<String>,
@@ -83,7 +84,7 @@ impl Schedule {
     }
 }
 
-/// Keys of a limited rate as TOML, if the scheduler has a peak rate in bytes.
+/// Formats the keys of a rate limit as TOML, if the scheduler has a peak rate in bytes.
 fn limit(scheduler: &Scheduler) -> Option<String> {
     let most = scheduler.most.filter(|_| !scheduler.counts_packets)?;
     let burst = scheduler.burst.unwrap_or(BURST);
@@ -114,7 +115,7 @@ fn rates_of_ports(config: &Config, model: &Model) -> Vec<String> {
     limits.into_iter().map(|(limit, ports)| format!("{{ ports = {ports:?}, {limit} }}")).collect()
 }
 
-/// Names one port, or the first one and the number of ports.
+/// Formats a list of ports: one port by its name, several ports by their number and the first name.
 fn some_of(ports: &[&PortModel]) -> String {
     match ports {
         [] => "no port".to_owned(),

@@ -1,8 +1,8 @@
 //! The databases of a running switch: Redis, with SONiC's database numbers and keys.
 //!
-//! The program does not trust a server. It applies limits ([`Limits`]) to every answer before it
-//! stores the answer. Every wait ends, also after a signal. The library packs commands and parses
-//! answers.
+//! The program does not trust the Redis server. It applies limits ([`Limits`]) to every answer
+//! before it stores the answer. Every wait ends, also after a signal. The library packs commands
+//! and parses answers.
 
 mod address;
 mod answer;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Number of keys that one step of a scan examines.
+/// Number of keys that one step of a Redis key scan examines.
 const STEP: u32 = 1_000;
 /// Size of the longest value in the database (bytes).
 pub(crate) const VALUE_MAX: usize = 1 << 20;
@@ -36,7 +36,7 @@ pub(crate) const KEY_MAX: usize = 4_096;
 /// Largest length of a server's error text in a message (characters).
 const SHOWN_MAX: usize = 300;
 
-/// Number of attempts to ask a question if connections break.
+/// Number of attempts to send a command to the database if connections break.
 const ATTEMPTS: u32 = 3;
 
 /// Databases of SONiC in a Redis server, by number.
@@ -98,18 +98,19 @@ impl StoreError {
     }
 }
 
-/// Fields of a hash in a database.
+/// Fields of a hash in a Redis database.
 pub type Fields = BTreeMap<String, String>;
 
 /// A server with SONiC's databases. The store opens connections when needed, and again after a
 /// fault.
 pub struct Store {
     address: Address,
-    /// Opener of connections; `Err` with the mistake in the server's address.
+    /// Network that opens connections to the server; `Err` with the mistake in the server's
+    /// address.
     network: Result<Box<dyn Network>, String>,
     limits: Limits,
     open: BTreeMap<Database, Box<dyn StoreConnection>>,
-    /// Time by which all questions must be answered, on the network's clock.
+    /// Time by which the server must have answered all questions, on the network's clock.
     deadline: Option<Duration>,
     interrupted: Option<Arc<AtomicBool>>,
 }
@@ -184,8 +185,8 @@ impl Store {
         StoreError {
             address: printable(self.address.shown()).into_owned(),
             database: database.name(),
-            // The text of a server may contain terminal escapes, or the password that
-            // the server received.
+            // An error text from the server may contain terminal escapes, or the password that the
+            // server received.
             message: printable(&self.address.hide(message.as_ref())).into_owned(),
             interrupted: false,
         }

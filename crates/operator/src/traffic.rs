@@ -1,5 +1,5 @@
-//! Traffic for a configuration: a few kinds that operators know. Each kind has transports and
-//! workloads of a scenario.
+//! Traffic for a SONiC configuration: a few kinds of traffic that operators know. Each kind has
+//! transports and workloads of a scenario.
 
 use crate::{Model, Network, OperatorError};
 use std::fmt::Write as _;
@@ -54,8 +54,8 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether this kind of traffic has lossy packets. The second value is whether it has lossless
-    /// packets if the switch has a lossless priority.
+    /// Whether this kind of traffic has lossy packets. The second result is whether this traffic
+    /// has lossless packets if the switch has a lossless priority.
     #[must_use]
     pub const fn has(self) -> (bool, bool) {
         match self {
@@ -86,7 +86,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Creates the traffic of a kind with the kind's defaults.
+    /// Creates traffic of the kind `kind` (such as incast) with default settings.
     #[must_use]
     pub const fn new(kind: Kind) -> Self {
         Self { kind, network: Network::Star, load: 0.4, fan_in: None, request: None, duration_seconds: None }
@@ -126,7 +126,8 @@ impl Planned {
                 "give a part of the hosts' links: above 0, at most 1",
             ));
         }
-        // A priority that most ports have: others may be lossless on few ports.
+        // Choose a lossless priority that most ports have, because other priorities may be lossless
+        // on only a few ports.
         let sets = model.lossless_sets();
         let usual = sets.first().and_then(|(set, _)| set.first().copied());
         let lossless = usual.filter(|_| traffic.kind.has().1);

@@ -21,8 +21,8 @@ use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Smallest and largest exponent of alpha that all chips accept. Exponents beyond these bounds mean
-/// "nothing" or "everything" on some chips.
+/// Smallest and largest exponent of alpha that all chips accept. On some chips, exponents beyond
+/// these bounds mean no memory or all memory.
 const EXPONENTS: (i8, i8) = (-7, 7);
 /// Fraction of a queue's threshold above which the queue is congested (from ABM).
 const CONGESTED: f64 = 0.9;
@@ -33,13 +33,13 @@ const DRAIN_MIN: f64 = 0.125;
 /// Limits of the tuner that an operator sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Largest number of steps by which the tuner lowers the exponent below the configured
+    /// Largest number of steps by which the tuner lowers the exponent of alpha below the configured
     /// exponent.
     pub down: u8,
-    /// Largest number of steps by which the tuner raises the exponent above the configured
+    /// Largest number of steps by which the tuner raises the exponent of alpha above the configured
     /// exponent.
     pub up: u8,
-    /// Least number of intervals between two changes of a profile.
+    /// Least number of tuning intervals between two changes of a profile's alpha.
     pub hold: u32,
     /// Number of consecutive faults after which the daemon reverts all profiles.
     pub faults_max: u32,
@@ -56,11 +56,11 @@ impl Default for Settings {
 /// A priority group or queue that the tuner watches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
-    /// Name of the port with the group or queue.
+    /// Name of the port with the priority group or queue.
     pub port: String,
-    /// Number of the group or queue at its port.
+    /// Number of the priority group or queue at its port.
     pub index: u8,
-    /// Whether the member is a priority group, not a queue.
+    /// Whether this is a priority group (true) or a queue (false).
     pub group: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Tracked {
     pub original: i8,
     /// Current exponent of the profile's alpha on the switch.
     pub applied: i8,
-    /// Smallest and largest exponent that the tuner may set.
+    /// Smallest and largest exponent of alpha that the tuner may set.
     pub bounds: (i8, i8),
     /// Name of the pool that the profile is in, and size of this pool (bytes).
     pub pool: (String, u64),
@@ -236,7 +236,7 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
     })
 }
 
-/// Use of a buffer profile in one interval, from the counters.
+/// Use of a buffer profile in one tuning interval, from the counters.
 struct ProfileUse {
     congested: usize,
     /// Mean drain rate of the profile's congested queues, as a fraction of the line rate.

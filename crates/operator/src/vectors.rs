@@ -19,8 +19,8 @@ use bufferlab_sonic::resolve::Resolved;
 use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
 use serde::Serialize;
 
-/// Numbers of priority groups for which the vectors have a pause point when all groups fill at the
-/// same time.
+/// Numbers of priority groups for which the test vectors have a pause point when all groups fill at
+/// the same time.
 const TOGETHER: [usize; 3] = [2, 4, 8];
 /// Largest difference between rules and simulation that rounding explains (packets).
 const APART: u64 = 1;
@@ -45,24 +45,24 @@ impl Point {
     }
 }
 
-/// Pause points of groups that fill together: in each round, every group gets one packet.
+/// Pause points of priority groups that fill together: in each round, every group gets one packet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Together {
-    /// Number of groups that fill together.
+    /// Number of priority groups that fill together.
     pub groups: usize,
-    /// Number of packets at which each group pauses. The simulated number is the number of the last
-    /// group that pauses.
+    /// Number of packets at which each group pauses its sender. In the simulation, this is the
+    /// round in which the last group pauses.
     pub pause: Point,
 }
 
-/// Test vectors of the lossless groups that have one profile.
+/// Test vectors of the lossless priority groups that have one buffer profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupVector {
-    /// Name of the profile that the groups have.
+    /// Name of the buffer profile that the lossless groups have.
     pub profile: String,
-    /// Speed of the ports that have the groups (Mb/s).
+    /// Speed of the ports with the lossless groups (Mb/s).
     pub speed_mbps: Option<u64>,
-    /// Length of the cables at these groups' ports (metres).
+    /// Length of the cables at the ports with the lossless groups (metres).
     pub cable_metres: Option<f64>,
     /// Names of the sending port and of the blocked port in the test.
     pub ports: [String; 2],
@@ -70,42 +70,42 @@ pub struct GroupVector {
     pub groups: Vec<(u8, u8)>,
     /// Guaranteed minimum of each priority group (packets).
     pub minimum: u64,
-    /// Number of packets at which a lone group pauses.
+    /// Number of packets at which a lone priority group pauses its sender.
     pub pause: Point,
-    /// Number of the first packet that the group loses.
+    /// Number of the first packet that a lone priority group loses.
     pub loss: Point,
-    /// Number of packets below the pause point at which the group resumes.
+    /// Number of packets below the pause point at which the priority group resumes its sender.
     pub resume: Point,
-    /// Pause points of groups that fill one after the other.
+    /// Pause points of priority groups that fill one after the other.
     pub sequence: Vec<Point>,
     /// Pause points of groups that fill together, for several numbers of groups.
     pub together: Vec<Together>,
-    /// Number of groups that the headroom pool of a slice can serve. Each group stores `full`
-    /// packets, and the last group stores `partial` packets.
+    /// Number of priority groups that the headroom pool of a slice can serve. Each group stores
+    /// `full` packets, and the last group stores `partial` packets.
     pub pool: Option<PoolVector>,
 }
 
 /// Numbers of packets that groups store in a headroom pool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PoolVector {
-    /// Number of groups whose headroom the pool serves until it is full.
+    /// Number of priority groups that fill their headroom until the headroom pool is full.
     pub groups: u64,
     /// Number of packets that every group except the last stores after its pause.
     pub full: u64,
     /// Number of packets that the last group stores after its pause.
     pub partial: u64,
-    /// Number of packets that all groups of the pool store together.
+    /// Number of packets that all priority groups store together in the headroom pool.
     pub sum: Point,
 }
 
 /// Test vectors of the lossy queues that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueVector {
-    /// Name of the profile that the queues have.
+    /// Name of the buffer profile that the lossy queues have.
     pub profile: String,
-    /// Number of the queue, and a DSCP whose packets use this queue.
+    /// Number of the lossy queue, and a DSCP whose packets use this queue.
     pub queue: (u8, u8),
-    /// Number of the first packet that the queue loses.
+    /// Number of the first packet that the lossy queue loses.
     pub loss: Point,
 }
 
@@ -120,7 +120,7 @@ pub struct Vectors {
     pub cell_bytes: u64,
     /// Number of slices of the chip's memory.
     pub slices: u64,
-    /// Size of the packets that the vectors count (bytes).
+    /// Size of the packets that the test vectors count (bytes).
     pub packet_bytes: u64,
     /// Test vectors of the lossless groups, by profile.
     pub groups: Vec<GroupVector>,
@@ -128,12 +128,12 @@ pub struct Vectors {
     pub queues: Vec<QueueVector>,
     /// Parts of the configuration for which no prediction exists.
     pub not_predicted: Vec<String>,
-    /// Limits of the numbers in the vectors, in sentences.
+    /// Limits of the numbers in the test vectors, in sentences.
     pub caveats: Vec<String>,
 }
 
 impl Vectors {
-    /// Computes the vectors of a configuration on a chip.
+    /// Computes the test vectors of a configuration on a chip.
     ///
     /// # Errors
     /// See [`Model::new`] and [`Bench::new`].
@@ -169,7 +169,8 @@ impl Vectors {
         Ok(found)
     }
 
-    /// Lists the points at which rules and simulation differ by more than rounding, in sentences.
+    /// Lists the pause, loss and resume points at which the chip's rules and the simulation differ
+    /// by more than rounding, in sentences.
     #[must_use]
     pub fn disagreements(&self) -> Vec<String> {
         let of_group = |group: &GroupVector| {

@@ -23,8 +23,8 @@ use std::path::Path;
 pub const TODAY: &str = "today";
 /// Label of the variant that has the other configuration.
 pub const CHANGED: &str = "changed";
-/// Exponents of alpha that SONiC's chips accept. Exponents beyond this range mean "nothing" or
-/// "everything".
+/// Exponents of alpha that SONiC's chips accept. On some chips, exponents beyond this range mean no
+/// memory or all memory.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -7..=7;
 /// Steps of the exponent of alpha in the variants: first for lossless groups, then for lossy
 /// queues.
@@ -122,8 +122,9 @@ fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
         )
     })?;
     let mut notes: Vec<String> = Vec::new();
-    // The model's notes answer whether the headroom is enough, for the sizes of the switch's own
-    // packets. So the warning about `switch.policy.headroom` is omitted.
+    // The model's notes state whether the headroom is enough for the packet sizes of the real
+    // switch. So the warning about `switch.policy.headroom`, which assumes the scenario's packets,
+    // is omitted.
     for problem in loaded.warnings.iter().filter(|problem| problem.key() != "switch.policy.headroom") {
         let note = format!("{}: {}.", problem.key(), problem.message());
         if !notes.contains(&note) {
@@ -223,7 +224,7 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
         ("policy ABM", "sonic-abm", "Active Buffer Management in the switch's pools, alpha = 1"),
         ("policy Reverie", "reverie", "Reverie: one pool, filtered queue lengths, alpha = 1"),
     ] {
-        // Reverie does not support ports without its lossless priorities.
+        // Reverie needs equal lossless priorities on all ports.
         if policy == "reverie" && model.lossless_sets().len() > 1 {
             continue;
         }

@@ -32,7 +32,8 @@ pub struct ChipFacts {
     pub slices: u16,
     /// Memory that a packet needs beyond its bytes (bytes).
     pub packet_overhead: u32,
-    /// Whether minimums of egress queues are taken from the ingress queues' memory in every slice.
+    /// Whether the reserved minimums of egress queues are taken from the ingress queues' memory in
+    /// every slice.
     pub queue_minimums_in_every_slice: bool,
 }
 

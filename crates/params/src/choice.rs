@@ -80,7 +80,8 @@ macro_rules! choices {
     };
 }
 
-/// Meaning of each of `words`, as a sentence; empty if no word has a meaning.
+/// Describes the meaning of each of `words` in one sentence. The text is empty if no word has a
+/// meaning.
 #[must_use]
 pub fn meanings(words: &[Word]) -> String {
     let told = words.iter().filter(|word| !word.meaning.is_empty());

@@ -22,7 +22,7 @@ choices! {
 /// ports.
 pub const AUTO: &str = "auto";
 
-/// Kind and domain of a parameter's values.
+/// Kind and valid range of a parameter's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
     /// A dimensionless number in `min..=max`.
@@ -34,7 +34,7 @@ pub enum ParamKind {
     },
     /// A dimensionless number greater than `min` and at most `max`.
     RatioAbove {
-        /// Lower bound of the number, which is not accepted itself.
+        /// Lower bound of the parameter's value. The bound itself is refused.
         min: f64,
         /// Largest accepted value of the parameter.
         max: f64,
@@ -48,23 +48,24 @@ pub enum ParamKind {
         /// Largest accepted value of the parameter.
         max: f64,
     },
-    /// One ratio for every priority, or a list with one ratio per priority (the
-    /// last entry repeats).
+    /// One ratio for every priority, or a list with one ratio per priority. The last ratio also
+    /// applies to all further priorities.
     RatioPerPriority {
-        /// Smallest accepted ratio of a priority.
+        /// Smallest ratio of a priority that the parameter accepts.
         min: f64,
-        /// Largest accepted ratio of a priority.
+        /// Largest ratio of a priority that the parameter accepts.
         max: f64,
     },
     /// A number of bytes, at least `min`.
     Bytes {
-        /// Smallest accepted number of bytes.
+        /// Smallest number of bytes that the parameter accepts.
         min: u64,
     },
-    /// A number of bytes for every port, or a list with one number per port (the last entry
-    /// repeats). The word [`AUTO`] means that the caller derives the value from cable lengths.
+    /// A number of bytes for every port, or a list with one number per port. The last number also
+    /// applies to all further ports. The word [`AUTO`] means that the caller derives the value from
+    /// cable lengths.
     BytesPerPort {
-        /// Smallest accepted number of bytes for a port.
+        /// Smallest number of bytes for a port that the parameter accepts.
         min: u64,
     },
     /// A span of time of at least `min`.
@@ -88,17 +89,17 @@ pub enum ParamKind {
     Flag,
     /// One of a few words: the [`crate::Choice::WORDS`] of an enumeration.
     Choice(&'static [Word]),
-    /// Any text.
+    /// The value may be any text.
     Text,
-    /// A list of one or more values of a kind.
+    /// A list of one or more values, all of one parameter kind.
     List(&'static ParamKind),
     /// A list of buffer profiles; the last profile that names a queue applies.
     Profiles,
     /// A list of tables, each with the parameters that the declaration lists.
     Tables(&'static TableInfo),
-    /// A text, or a list of texts.
+    /// The value is a text, or a list of texts.
     Texts,
-    /// A list of pairs of names, each as `[from, to]`.
+    /// The value is a list of pairs of names. Each pair is written as `[from, to]`.
     Pairs {
         /// Noun in messages for the objects that the names denote, such as "hosts".
         of: &'static str,
@@ -108,8 +109,8 @@ pub enum ParamKind {
     /// Flow sizes: the name of a known distribution, one size, or the name of a file
     /// with a distribution.
     FlowSizes(&'static [Word]),
-    /// Nodes: their number, or a list of their names.
-    /// A number means the names `prefix0`, `prefix1` …
+    /// Network nodes: the number of nodes, or a list of node names. If a number is given, the nodes
+    /// have the names `prefix0`, `prefix1` …
     Nodes {
         /// Prefix of the names of numbered nodes, such as `h` for `h0`.
         prefix: &'static str,
@@ -128,16 +129,16 @@ pub struct TableInfo {
 }
 
 impl ParamKind {
-    /// Kind of any rate above zero.
+    /// Parameter kind for any rate above zero.
     pub const RATE: Self = Self::Rate { min: BitRate(1) };
-    /// Kind of any span of time, zero included.
+    /// Parameter kind for any span of time, zero included.
     pub const DELAY: Self = Self::Time { min: Time::ZERO };
-    /// Kind of any span of time above zero.
+    /// Parameter kind for any span of time above zero.
     pub const SPAN: Self = Self::Time { min: Time(1) };
-    /// Kind of any number of bytes above zero.
+    /// Parameter kind for any number of bytes above zero.
     pub const SIZE: Self = Self::Bytes { min: 1 };
 
-    /// Kind of a whole number of at least `min`.
+    /// Parameter kind for a whole number of at least `min`.
     #[must_use]
     pub const fn at_least(min: u64) -> Self {
         Self::Count { min, max: u64::MAX }
@@ -187,7 +188,7 @@ fn not_beyond(dimension: Dimension, amount: u64, value: &ParamValue) -> Result<(
 /// Maximum value of a 32-bit count.
 const COUNT_32_MAX: u64 = u32::MAX as u64;
 
-/// The words of a choice as a list with commas.
+/// Lists the words of a choice parameter, separated by commas.
 fn names(words: &[Word]) -> String {
     words.iter().map(|word| word.name).collect::<Vec<_>>().join(", ")
 }
@@ -197,7 +198,7 @@ fn names(words: &[Word]) -> String {
 pub struct ParamInfo {
     /// Name of the parameter in scenario files and messages.
     pub name: &'static str,
-    /// Kind and domain of the parameter's value.
+    /// Kind and valid range of the parameter's value.
     pub kind: ParamKind,
     /// Value of the parameter if a document does not give a value.
     pub default: ParamValue,
@@ -205,7 +206,7 @@ pub struct ParamInfo {
     /// this value equals the default.
     pub artifact_default: Option<ParamValue>,
     /// Effect of the parameter, with its symbol and source.
-    /// The words of a choice have separate descriptions.
+    /// The words of a choice parameter have separate descriptions.
     pub doc: &'static str,
 }
 
@@ -336,10 +337,10 @@ impl fmt::Display for Misfit {
 impl std::error::Error for Misfit {}
 
 impl ParamKind {
-    /// Checks that `value` is of this kind and in its domain.
+    /// Checks that `value` fits this kind of parameter: its type and its valid range.
     ///
     /// # Errors
-    /// Returns the value that this kind expects and the value that was found.
+    /// Returns the value that this kind of parameter expects and the value that was found.
     pub fn check(self, value: &ParamValue) -> Result<(), Misfit> {
         match (self, value) {
             (Self::Ratio { .. } | Self::RatioAbove { .. } | Self::Measure { .. }, ParamValue::Ratio(x)) => {
@@ -378,7 +379,7 @@ impl ParamKind {
         }
     }
 
-    /// Checks that a plain number is in the kind's domain.
+    /// Checks that a plain number is in the valid range of this kind of parameter.
     fn check_number(self, x: f64) -> Result<(), Misfit> {
         let fits = match self {
             Self::Ratio { min, max } | Self::Measure { min, max, .. } => (min..=max).contains(&x),

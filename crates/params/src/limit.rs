@@ -1,4 +1,5 @@
-//! Limits of input, as data. Checks, messages and the page of limits use one declaration.
+//! Limits of the user's input, as data. Checks, messages and the page of limits use one
+//! declaration.
 
 use std::fmt;
 

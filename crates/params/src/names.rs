@@ -1,7 +1,7 @@
 //! Names in messages: lists of names, and the known name nearest to a misspelt name.
 
-/// Longest text that is considered as a misspelt name (bytes).
-/// The time of a comparison is proportional to the product of the lengths of the compared names.
+/// Longest text for which similar names are searched (bytes). The time of a comparison is
+/// proportional to the product of the lengths of the compared names.
 const MISSPELT_MAX: usize = 128;
 
 /// Asks "did you mean …?" with the known name nearest to `written`, if a known name is near.

@@ -27,7 +27,7 @@ impl std::error::Error for BuildError {}
 /// Error about a given value that is not a valid parameter of the entry, or about a missing value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveError {
-    /// Index of the wrong value among the given values; `None` if a value is missing.
+    /// Index of the wrong value among the values that the user gave. `None` if a value is missing.
     pub given: Option<usize>,
     /// Name of the parameter with the wrong or missing value.
     pub name: String,
@@ -43,8 +43,8 @@ impl fmt::Display for ResolveError {
 
 impl std::error::Error for ResolveError {}
 
-/// A complete set of parameters for one entry.
-/// Every declared parameter has a value, or is absent if its default allows this.
+/// Complete parameters of one registry entry, such as a policy. Every declared parameter has a
+/// value, or is absent if the parameter's default allows absence.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
@@ -106,7 +106,8 @@ impl Params {
     }
 
     /// Whether the value of the parameter `name` is its default. If a default does not suit an
-    /// unusual switch, the user made no mistake. An unsuitable given value is a mistake.
+    /// unusual switch, the user made no mistake. A value that the user gave and that does not suit
+    /// the switch is a mistake.
     ///
     /// # Panics
     /// If no parameter called `name` is declared.
@@ -195,7 +196,8 @@ impl Params {
         position.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}"))
     }
 
-    /// Replaces every value by `change` of its name and value; kinds of values must not change.
+    /// Replaces the value of every parameter by the result of `change` for its name and value. The
+    /// kind of a value must not change.
     #[must_use]
     pub fn map(self, change: impl Fn(&'static str, &ParamValue) -> ParamValue) -> Self {
         let values = self.values.iter().map(|(name, value)| (*name, change(name, value))).collect();
@@ -225,8 +227,8 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities;
-    /// the last entry repeats.
+    /// The ratios of a [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities. If the
+    /// list is shorter, its last ratio applies to all further priorities.
     #[must_use]
     pub fn ratio_per_priority(&self, name: &str, priorities: usize) -> Vec<f64> {
         match self.get(name) {
@@ -246,7 +248,8 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::BytesPerPort`] for `ports` ports; the last entry repeats.
+    /// The numbers of bytes of a [`crate::ParamKind::BytesPerPort`] for `ports` ports. If the list
+    /// is shorter, its last number applies to all further ports.
     #[must_use]
     pub fn bytes_per_port(&self, name: &str, ports: usize) -> Vec<u64> {
         match self.get(name) {
@@ -317,7 +320,7 @@ impl Params {
         }
     }
 
-    /// The value of an optional plain number; `None` if no number was given.
+    /// The value of an optional parameter that is a plain number; `None` if no number was given.
     #[must_use]
     pub fn given_ratio(&self, name: &str) -> Option<f64> {
         self.has(name).then(|| self.ratio(name))
@@ -441,7 +444,7 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Choice`] as the enumeration of the declaration.
+    /// The value of a [`crate::ParamKind::Choice`] as a value of the declared enumeration.
     #[must_use]
     pub fn choice<T: Choice>(&self, name: &str) -> T {
         match self.get(name) {

@@ -27,8 +27,8 @@ pub enum ThresholdRule {
     Static(u64),
 }
 
-/// Values for some queues that replace the policy's parameters. If a field is `None`, the policy's
-/// parameter applies.
+/// A buffer profile: values for some queues that replace the policy's parameters. If a field is
+/// `None`, the policy's parameter applies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BufferProfile {
     /// Numbers of the ports to which the profile applies; empty means all ports.
@@ -88,7 +88,7 @@ impl BufferProfile {
     }
 }
 
-/// Writes an inline table, as in a scenario file.
+/// Writes the buffer profile as an inline table, as in a scenario file.
 impl fmt::Display for BufferProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{{ direction = \"{}\"", self.direction.word())?;

@@ -33,9 +33,9 @@ use std::sync::{PoisonError, RwLock};
 /// Longest name of an entry (bytes). Names become columns and folders.
 const LONGEST_NAME: usize = 40;
 
-/// Words that have another meaning where a name is expected.
-/// The reserved words belong to the command line or a scenario's table, or mean "no congestion
-/// control".
+/// Words that cannot be names of entries, because they have another meaning where a name is
+/// expected. The reserved words belong to the command line or a scenario's table, or mean "no
+/// congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Prefix of the names of result folders, which no entry's name may have.
 const RESERVED_PREFIX: &str = "seed-";
@@ -48,24 +48,24 @@ pub trait Entry: Send + Sync + 'static {
     /// `_` for entries chosen by the `kind` of a table.
     const SEPARATOR: char = '-';
 
-    /// Returns the description that all kinds of entries have in common.
+    /// Returns the fields that all kinds of registry entries have in common.
     fn card(&self) -> Card;
 }
 
-/// The fields that all kinds of entries have in common.
+/// The fields that all kinds of registry entries have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// Short name of the entry (`dt`) in scenario files, columns and reports.
     pub name: &'static str,
-    /// Other accepted names of the entry (`dynamic-threshold`).
+    /// Aliases of the registry entry (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
-    /// Full name of the entry.
+    /// Full name of the registry entry.
     pub title: &'static str,
-    /// Summary of the entry in one line.
+    /// Summary of the registry entry in one line.
     pub summary: &'static str,
-    /// Source of the entry: authors, venue, equation.
+    /// Source of the registry entry: authors, venue, equation.
     pub source: &'static str,
-    /// Parameters that the entry declares.
+    /// Parameters that the registry entry declares.
     pub params: &'static [ParamInfo],
 }
 
@@ -95,15 +95,15 @@ macro_rules! entry {
             /// Short name of the entry in scenario files, on the command line,
             /// in columns and reports.
             pub name: &'static str,
-            /// Other accepted names of the entry.
+            /// Aliases of the registry entry.
             pub aliases: &'static [&'static str],
-            /// Full name of the entry, for people.
+            /// Full name of the registry entry, for people.
             pub title: &'static str,
-            /// Summary of the entry in one line.
+            /// Summary of the registry entry in one line.
             pub summary: &'static str,
-            /// Source of the entry: authors, venue, equation; may be empty.
+            /// Source of the registry entry: authors, venue, equation; may be empty.
             pub source: &'static str,
-            /// Parameters of the entry.
+            /// Parameters of the registry entry.
             pub params: &'static [$crate::ParamInfo],
             $($fields)*
         }
@@ -132,11 +132,12 @@ macro_rules! entry {
     };
 }
 
-/// All entries of a kind: the built-in list, then custom entries in the order of registration.
+/// All registry entries of a kind: the built-in list, then custom entries in the order of
+/// registration.
 pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
-    /// Custom entries. Custom entries exist until the process ends, like built-in entries, so
-    /// references need no counting.
+    /// The custom entries. Custom entries exist until the process ends, like built-in entries, so
+    /// no reference counts are needed.
     custom: RwLock<Vec<&'static E>>,
 }
 
@@ -255,7 +256,8 @@ impl<E: Entry> Registry<E> {
     }
 }
 
-/// A registry of any kind, for code that only lists entries: schema, documentation, command line.
+/// A registry of any kind of entry, for code that only lists entries: schema, documentation,
+/// command line.
 pub trait Catalog: Sync {
     /// Name of the kind of entry in messages, such as "policy".
     fn kind(&self) -> &'static str;
@@ -372,7 +374,7 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterError {
-    /// A name of the entry is invalid.
+    /// A name of the refused registry entry is invalid.
     Name {
         /// Kind of the entry that the registry refused.
         kind: &'static str,
@@ -381,29 +383,29 @@ pub enum RegisterError {
         /// Rule for names that the invalid name breaks.
         why: &'static str,
     },
-    /// A name of the entry belongs to another entry.
+    /// A name of the refused registry entry belongs to another entry.
     Taken {
-        /// Kind of the refused entry.
+        /// Kind of the refused registry entry, such as "policy".
         kind: &'static str,
         /// Name that belongs to the other entry already.
         name: String,
         /// Full name of the entry that has the name already.
         title: String,
     },
-    /// A text of the entry is empty or has several lines.
+    /// A text of the refused registry entry is empty or has several lines.
     Text {
-        /// Kind of the refused entry.
+        /// Kind of the refused registry entry, such as "policy".
         kind: &'static str,
-        /// Name of the refused entry.
+        /// Name of the refused registry entry.
         entry: String,
         /// Name of the text that is empty or has several lines, such as a title or a summary.
         what: &'static str,
     },
-    /// A parameter of the entry is declared incorrectly.
+    /// A parameter of the refused registry entry is declared incorrectly.
     Parameter {
-        /// Kind of the refused entry.
+        /// Kind of the refused registry entry, such as "policy".
         kind: &'static str,
-        /// Name of the refused entry.
+        /// Name of the refused registry entry.
         entry: String,
         /// Name of the incorrectly declared parameter.
         parameter: String,

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Value of a parameter, or the default of the parameter.
+/// Value or default value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
     /// Default of a parameter that must be given.
@@ -108,7 +108,7 @@ impl ParamValue {
 }
 
 /// Writes the value in the syntax of a scenario file.
-/// An absent value becomes its rule, "required" or "optional".
+/// Instead of an absent value, the text has the rule of the computation, "required" or "optional".
 impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -68,7 +68,7 @@ pub struct Frame<'a> {
     pub left_out: u64,
 }
 
-/// Totals of an interface's packets at the end of a capture.
+/// Packet counts of an interface at the end of a capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// Start and end of the time in which packets were counted (ns since 1970).
@@ -160,12 +160,12 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Writes the totals of an interface at the end of the capture.
+    /// Writes the packet counts of an interface at the end of the capture.
     ///
     /// # Errors
     /// If writing fails, or the capture has no such interface.
     pub fn totals(&mut self, interface: u32, totals: &Totals) -> io::Result<()> {
-        // The pcapng format requires the upper half of a time first. The library writes whole
+        // The pcapng format requires the upper half of a time stamp first. The library writes whole
         // numbers in the byte order of the file.
         let time = |ns: u64| ns.rotate_left(32);
         let options = vec![

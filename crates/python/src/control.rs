@@ -1,8 +1,8 @@
 //! Custom congestion controls in Python: a registered class, with one instance per flow.
 //!
-//! The module never calls a method that the class does not define. It records the first failure
-//! with its flow, time and traceback. After a failure, no control of the transport is called. The
-//! driver of the flows then ends the run ([`Controller::take_failure`]).
+//! The module never calls a method that the class does not define. The module records the first
+//! failure with its flow, time and traceback. After a failure, no congestion control of the
+//! transport is called. The driver of the flows then ends the run ([`Controller::take_failure`]).
 
 mod view;
 
@@ -75,8 +75,9 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// Creates the starter of a transport, which makes an instance of the class per flow. The function
-/// makes one instance immediately, so that invalid parameters fail when the scenario is read.
+/// Creates the factory of congestion controls for a transport, which makes an instance of the class
+/// per flow. The function makes one instance immediately, so that invalid parameters fail when the
+/// scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,
@@ -119,7 +120,7 @@ struct Maker {
     class: Arc<Py<PyType>>,
     path: Py<PyAny>,
     values: Py<PyDict>,
-    /// For each of [`HOOKS`], whether the Python class defines the method.
+    /// Whether the Python class defines each optional method of [`HOOKS`].
     hooks: [bool; HOOKS.len()],
     silenced: Arc<AtomicBool>,
 }
@@ -133,8 +134,8 @@ impl Maker {
         PythonControl::new(&object, self.hooks, shown, &self.silenced)
     }
 
-    /// Creates the control of a new flow. If the class cannot be instantiated, the control counts
-    /// as failed.
+    /// Creates the congestion control of a new flow. If the class cannot be instantiated, the
+    /// congestion control counts as failed.
     fn start(&self, _: &TcpConfig, window: &mut Window) -> PythonControl {
         Python::attach(|py| match self.make(py, window) {
             Ok(control) => control,
@@ -153,7 +154,8 @@ struct PythonControl {
     instance: Option<Instance>,
     /// The congestion window that the Python instance reads and changes.
     shown: Option<Py<PlainWindow>>,
-    /// Whether a control of this transport has failed. After a failure, no control is called.
+    /// Whether a congestion control of the transport has failed. After a failure, no congestion
+    /// control of the transport is called.
     silenced: Arc<AtomicBool>,
     failure: Option<ControlFailure>,
 }
@@ -189,7 +191,7 @@ impl PythonControl {
         Ok(Self { instance: Some(instance), shown: Some(shown), ..Self::silent(silenced) })
     }
 
-    /// Creates a control whose Python methods are never called.
+    /// Creates a congestion control whose Python methods are never called.
     fn silent(silenced: &Arc<AtomicBool>) -> Self {
         Self { instance: None, shown: None, silenced: Arc::clone(silenced), failure: None }
     }
@@ -197,7 +199,7 @@ impl PythonControl {
     #[cold]
     fn fail(&mut self, py: Python<'_>, now: Time, hook: &'static str, trouble: Trouble) {
         let (what, cause) = trouble.in_short(py);
-        // Only the first failure of a transport's controls is reported.
+        // Only the first failure of a transport's congestion controls is reported.
         if !self.silenced.swap(true, Ordering::Relaxed) {
             self.failure = Some(ControlFailure { now, hook, what, cause });
         }

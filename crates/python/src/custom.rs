@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) type PlainParameter<'py> =
     (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
 
-/// Leaks a text, because entries of registries exist until the process ends.
+/// Leaks the memory of a text, because registry entries exist until the process ends.
 pub(crate) fn keep(text: &str) -> &'static str {
     text.to_owned().leak()
 }
@@ -48,8 +48,8 @@ pub(crate) fn declared(parameters: Vec<PlainParameter<'_>>) -> PyResult<&'static
     Ok(params.leak())
 }
 
-/// Converts parameters to keyword arguments of Python. Sizes are in bytes, times in picoseconds,
-/// and rates in bits per second.
+/// Converts the parameters of a custom class to keyword arguments in Python. Sizes are in bytes,
+/// times in picoseconds, and rates in bits per second.
 pub(crate) fn keywords<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, value) in params.iter() {
@@ -130,7 +130,7 @@ impl Trouble {
     }
 }
 
-/// An error that is the cause of another error.
+/// An error that caused the failure of a custom class.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 /// Formats the error for an invalid value from Python, such as "answered 3 (int); expected ...".

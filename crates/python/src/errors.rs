@@ -61,7 +61,8 @@ pub(crate) fn whole_number(argument: &str, value: &Bound<'_, PyAny>, most: u64) 
     })
 }
 
-/// Creates the error of `pickle` and `copy` for a class that shows one moment of a run.
+/// Creates the error of `pickle` and `copy` for an object that is valid only at one moment of a
+/// run.
 pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
     let message = format!("{class} cannot be pickled or copied: it shows a moment of a run");
     argument(py, "", &message, "keep the numbers that you need")
@@ -70,8 +71,8 @@ pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
 /// Fields of Python's `Problem`: message, key, file, line, help, unknown kind.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
 
-/// Converts a problem of a scenario to plain values. A problem in a changed key has a key but no
-/// file. For a dictionary or a text, the file is `<name>`.
+/// Converts a problem of a scenario to values that Python can receive. A problem in a changed key
+/// has a key but no file. For a dictionary or a text, the file is `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
     let file = problem.file().filter(|file| ![COMMAND_LINE, A_VARIANT].contains(file));
     let line = problem.line().filter(|_| file.is_some());
@@ -95,7 +96,8 @@ pub(crate) fn scenario(py: Python<'_>, error: &LoadError) -> PyErr {
     raised(py, "ScenarioError", |class| class.call_method1("_of", (problems,)))
 }
 
-/// Converts an error to a `RunError`, or to a `ResultsError` if the folder is the cause.
+/// Converts the error of a run to a `RunError`, or to a `ResultsError` if the result folder is the
+/// cause.
 pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if let RunError::Results(error) = error {
         return results(py, error);
@@ -200,7 +202,7 @@ pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) 
     raised(py, class, |class| class.call1((message, words::in_python(help))))
 }
 
-/// Creates an exception with `make`, or returns the error of the failed creation.
+/// Creates an exception with `make`. If `make` fails, returns the error of `make`.
 fn raised<'py>(
     py: Python<'py>,
     class: &str,

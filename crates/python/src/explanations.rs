@@ -12,7 +12,7 @@ use bufferlab_units::Time;
 use pyo3::prelude::*;
 use std::io;
 
-/// Events that the caller selects; the time is in nanoseconds.
+/// Events that the caller wants explained: kind, place, earliest time (ns), and numbers of events.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {

@@ -1,7 +1,8 @@
 //! Custom marking rules in Python: a registered class, with one instance per memory of a switch.
 //!
-//! The module records the first failure with time and traceback, and the rule marks nothing
-//! afterwards. The driver of the switch then ends the run ([`MarkingRule::take_failure`]).
+//! The module records the first failure of a marking rule with time and traceback. After the
+//! failure, the rule marks no packets. The driver of the switch then ends the run
+//! ([`MarkingRule::take_failure`]).
 
 use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::policy::{Buffer, lend, packet_class, switch};

@@ -15,7 +15,7 @@ type Source = (PathBuf, Option<String>, Vec<(String, String)>);
 /// A planned run: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
 /// A planned comparison: runs, policies in order, and number of reused runs. Two lists follow:
-/// policies that cannot run with the reason, and exceptions of variants that cannot run.
+/// policies that cannot run, each with the reason, and exceptions of variants that cannot run.
 type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>, Vec<Py<PyBaseException>>);
 
 fn loader(
@@ -49,7 +49,7 @@ fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
 
 /// Plans a comparison of `policies` and `variants` with `seeds` seeds in the folder `out`. Without
 /// policies and variants, plans runs of the scenario, with the variant `run_as` if given. With
-/// `go_on`, the comparison reuses finished runs, except a single run.
+/// `go_on`, the plan reuses finished runs, unless the plan has only one run.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
@@ -180,7 +180,7 @@ impl SweepPlan {
         self.inner.reused
     }
 
-    /// Points of the sweep that cannot run, with the reason.
+    /// Points of the sweep that cannot run, each with the reason.
     #[getter]
     fn failed(&self) -> Vec<String> {
         self.inner.failed.clone()

@@ -22,10 +22,10 @@ type PlainExperiment = (String, String, String, PathBuf, Vec<PlainVerdict>, Vec<
 /// The judged experiments, and the JSON text of `bufferlab reproduce --json`.
 type PlainReproduction = (Vec<PlainExperiment>, String);
 
-/// An experiment in the list: name, figure, title, ids of the judged statements.
+/// An experiment of a paper: name, figure, title, ids of the judged statements.
 type PlainEntry = (String, String, String, Vec<String>);
 
-/// The experiments that the caller requests, and their options.
+/// The experiments that the caller wants to reproduce, and the options of the reproduction.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {
@@ -39,7 +39,7 @@ pub(crate) struct Wanted {
     threads: usize,
 }
 
-/// Lists the experiments of the papers: name, figure, title, judged statements.
+/// Lists the experiments of the papers with names, figures, titles and judged statements.
 #[pyfunction]
 pub(crate) fn experiments(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PlainEntry>> {
     let registry = Registry::unpack(&folder).map_err(|error| failed(py, &error))?;
@@ -100,7 +100,8 @@ impl ReproductionPlan {
         py.detach(plan).map_err(|error| failed(py, &error))
     }
 
-    /// The missing runs of the plan. Each has a scenario, and the numbers to record as JSON.
+    /// The missing runs of the plan. Each run has a scenario, and a list (JSON) of the numbers to
+    /// record.
     #[getter]
     fn jobs(&self) -> PyResult<Vec<(Loaded, String)>> {
         let one = |missing: &Missing| {
@@ -111,7 +112,7 @@ impl ReproductionPlan {
         self.missing.iter().map(one).collect()
     }
 
-    /// Stores the numbers of the plan's run `index`.
+    /// Stores the measured numbers of the plan's run with the index `index`.
     fn keep(&self, py: Python<'_>, index: usize, numbers: &[u8]) -> PyResult<()> {
         let numbers = serde_json::from_slice(numbers).map_err(|why| foreign(py, &why))?;
         let key = self.missing.get(index).map(|missing| missing.key.as_str());

@@ -50,17 +50,19 @@ pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBy
 
 /// A mean with its 95 % interval: number of seeds, mean, half of the interval's width.
 type Interval = (u64, f64, Option<f64>);
-/// A cell of a comparison: policy, value of every seed, mean, change against the baseline.
+/// A cell of a comparison: policy, value of every seed, mean with interval, change against the
+/// baseline.
 type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<PlainChange>);
-/// A change with its 95 % interval: number of seeds, mean, lower end, upper end.
+/// A policy's change against the baseline with its 95 % interval: number of seeds, mean, lower end,
+/// upper end.
 type PlainChange = (u64, f64, Option<f64>, Option<f64>);
 /// A comparison: policies, seeds, metrics with a cell per policy, caveats (id, message,
 /// advice), and the text for a terminal.
 type PlainReport =
     (Vec<String>, Vec<u64>, Vec<(Plain, Vec<PlainCell>)>, Vec<(String, String, String)>, String);
 
-/// Compares the runs in `dir`, with the policies in `order` first.
-/// With `write`, writes the report into `dir`.
+/// Compares the runs in the folder `dir`. The policies in `order` are the first in the report. With
+/// `write`, writes the report into `dir`.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bool) -> PyResult<PlainReport> {
     let report = py.detach(|| {
@@ -91,8 +93,8 @@ pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bo
     ))
 }
 
-/// Returns the number of samples, the mean and half of the width of its 95 % interval; `None`
-/// without samples.
+/// Returns the number of samples, their mean, and half the width of the 95 % interval of the mean;
+/// `None` without samples.
 #[pyfunction]
 pub(crate) fn estimate(samples: Vec<f64>) -> Option<(u64, f64, Option<f64>)> {
     Estimate::from_values(&samples).map(|estimate| (estimate.seeds, estimate.mean, estimate.half_width))

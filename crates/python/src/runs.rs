@@ -19,21 +19,21 @@ use std::time::Duration;
 /// Interval at which the waiting thread reports progress and checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Progress and state of all runs that one call executes.
+/// Progress of all runs that one Python call executes, and the flags that stop these runs.
 pub(crate) struct Relay {
     /// Finished fraction and number of packet-hops of every run.
     runs: Mutex<Vec<(f64, u64)>>,
-    /// For every run, whether a policy, a marking rule or a congestion control is in Python.
+    /// Whether each run has a policy, a marking rule or a congestion control in Python.
     in_python: Vec<bool>,
     /// Flag that stops all runs that the call executes.
     stopped: Arc<AtomicBool>,
-    /// Stop flag of the outer run, whose Python policy started the runs of this relay; `None` if no
-    /// policy started them.
+    /// Stop flag of the outer run, whose Python policy called this module to start inner runs;
+    /// `None` if no policy started the runs.
     outer: Option<Arc<AtomicBool>>,
 }
 
 thread_local! {
-    /// Stop flag of the runs for which the current thread works.
+    /// Stop flag of the runs that the current thread executes.
     static CURRENT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
@@ -56,8 +56,8 @@ impl Relay {
         }
     }
 
-    /// Executes the function `work` for the runs of this relay. Runs that `work` starts stop
-    /// together with the runs of the relay.
+    /// Executes the function `work`. Runs that `work` starts stop together with the runs that
+    /// `self` watches.
     fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.replace(Some(Arc::clone(&self.stopped)));
         let done = work();
@@ -65,18 +65,19 @@ impl Relay {
         done
     }
 
-    /// Whether the outer run, whose policy started the inner runs, was stopped.
-    /// Signals reach only the thread that waits for the outer run.
+    /// Whether the run whose policy started these inner runs was stopped. Signals reach only the
+    /// thread that waits for the outer run.
     fn is_orphaned(&self) -> bool {
         self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
 
-    /// Creates a relay for runs of built-in policies. [`Self::expect`] sets the number of runs.
+    /// Creates an empty progress record for runs with built-in policies. [`Self::expect`] sets the
+    /// number of runs.
     pub(crate) fn empty() -> Self {
         Self::new(&[])
     }
 
-    /// Sets the number of runs whose progress the relay counts.
+    /// Sets the number of runs whose progress is counted.
     pub(crate) fn expect(&self, runs: usize) {
         *self.runs.lock().expect("nobody panics while holding it") = vec![(0.0, 0); runs];
     }
@@ -106,9 +107,9 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run with verdicts, marks or windows from Python keeps the interpreter lock until its end.
-    /// Taking the lock for every decision would cost more than the decision. Other Python threads
-    /// run while the custom code runs, as with all Python code.
+    /// A run with verdicts, marks or congestion windows from Python keeps the interpreter lock
+    /// until its end. Taking the lock for every decision would cost more than the decision. Other
+    /// Python threads run while the custom code runs, as with all Python code.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         self.within(|| {
             if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
@@ -120,11 +121,11 @@ impl Watcher for Relay {
     }
 }
 
-/// A job from Python: scenario, folder, caveats (id, message, advice).
+/// A run that Python requests: scenario, folder, caveats (id, message, advice).
 pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, String, String)>);
 
-/// Executes all jobs, `threads` of them in parallel (0 means the number of cores). Returns the
-/// exception of each job, or `None`.
+/// Executes the runs `jobs`, `threads` of the runs in parallel (0 means the number of cores).
+/// Returns the exception of each run, or `None`.
 ///
 /// The calling thread calls `progress` about ten times a second. The arguments are the sum of the
 /// finished fractions, the number of complete runs, the packet-hops and the number of runs. Ctrl-C
@@ -148,9 +149,9 @@ pub(crate) fn execute<'py>(
     Ok(outcomes.into_iter().map(befell).collect())
 }
 
-/// Executes `work` on another thread. Meanwhile, the calling thread reports the state of `relay` to
-/// `progress` and checks for Ctrl-C ten times a second. Ctrl-C or an exception of `progress` stops
-/// the relay, and is raised after the work has ended.
+/// Executes `work` on another thread. Meanwhile, the calling thread reports the progress of the
+/// runs in `relay` to `progress` and checks for Ctrl-C ten times a second. Ctrl-C or an exception
+/// of `progress` stops the runs. After the work has ended, `attend` raises the exception.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     relay: &Relay,
@@ -161,8 +162,8 @@ pub(crate) fn attend<T: Send>(
         thread::scope(|scope| {
             let (alive, ended) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
-                // The value `alive` is dropped when the work ends or panics. The drop ends the
-                // waiting.
+                // The channel end `alive` is dropped when the work ends or panics. The drop wakes
+                // the waiting thread.
                 let _alive = alive;
                 relay.within(work)
             });

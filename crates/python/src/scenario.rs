@@ -129,7 +129,7 @@ fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 /// Parses the text of a variant; an error names the argument `argument`.
 pub(crate) fn variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<Variant> {
     Variant::parse(text).map_err(|mistake| {
-        // The text of the mistake has the problem, its place, and the advice after "help: ".
+        // The error text has the problem, its place, and the advice after "help: ".
         let shown = words::in_python(&mistake.to_string());
         let (message, help) = shown.split_once("help: ").unwrap_or((&shown, ""));
         errors::argument(py, argument, &format!("{argument}: {}", message.trim_end()), help)

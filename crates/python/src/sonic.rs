@@ -92,7 +92,7 @@ impl SonicConfiguration {
 
 #[pymethods]
 impl SonicConfiguration {
-    /// Parts of the configuration that the reader did not understand.
+    /// Parts of the configuration that bufferlab did not understand.
     fn problems(&self) -> Vec<String> {
         self.0.problems.iter().map(ToString::to_string).collect()
     }
@@ -189,7 +189,7 @@ impl SonicConfiguration {
         Ok((json(py, &found)?, readable(&diff::text(&found))))
     }
 
-    /// Creates a simulated chip that answers the protocol of probes.
+    /// Creates a simulated chip that answers the requests of a threshold probe.
     #[pyo3(signature = (chip, packet_bytes))]
     fn probe(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<SonicProbe> {
         let model = Model::new(&self.0, self.chip(py, chip)?).map_err(|error| not_done(py, &error))?;
@@ -199,7 +199,7 @@ impl SonicConfiguration {
     }
 }
 
-/// A what-if scenario and the settings to compare in it.
+/// A what-if scenario, and the buffer settings that the analysis compares.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicWhatIf(WhatIf);
 
@@ -259,7 +259,8 @@ impl SonicProbe {
     }
 }
 
-/// A tuned profile: name, configured, current, lowest and highest exponent, number of queues.
+/// A tuned buffer profile: name, exponents of alpha (configured, current, lowest and highest),
+/// number of queues.
 type TunedProfile = (String, i8, i8, (i8, i8), usize);
 
 /// A tuner of a switch. The tuner has a state, so calls run one at a time.
@@ -316,8 +317,8 @@ impl SonicTuner {
         })
     }
 
-    /// Reads the switch's counters at time `at` (in seconds since any start). Returns events as
-    /// JSON.
+    /// Reads the switch's counters at time `at` (in seconds since an arbitrary start). Returns
+    /// events as JSON.
     fn step(&self, py: Python<'_>, at: f64) -> PyResult<String> {
         let events = self.with(py, |daemon| daemon.step(at));
         json(py, &events)

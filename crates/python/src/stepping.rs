@@ -22,10 +22,11 @@ pub(crate) struct Stepper {
 /// A switch: name, policy, capacity, occupancy, ports, queues per port.
 type PlainSwitch = (String, String, u64, u64, u16, u16);
 
-/// Sums of changes between two ledgers of a switch: see the function [`change`].
+/// Changes between two ledgers (lists of counters) of a switch: see the function [`change`].
 type Change = (u64, u64, u64, u64, u64, u64, u64);
 
-/// Ledger, observation, changes between two ledgers, and whether the run is over.
+/// Result of an agent's action: ledger of the switch, observation, changes since the last ledger,
+/// and whether the run is over.
 type Acted<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Change, bool);
 
 /// Smallest and largest logarithm (to base 2) of an alpha that an agent can set.
@@ -61,7 +62,7 @@ impl Stepper {
         })
     }
 
-    /// Handles all events of the simulation until `ps`.
+    /// Handles all events of the simulation until the time `ps` (ps).
     fn run_until(&self, py: Python<'_>, ps: u64) -> PyResult<()> {
         self.work(py, |run, go_on| run.run_until(Time(ps), go_on))
     }
@@ -71,10 +72,10 @@ impl Stepper {
         self.work(py, |run, go_on| run.step(count, go_on))
     }
 
-    /// Sets alphas of a switch, if given, and handles all events until `ps`. `exponents` are the
-    /// logarithms of the alphas to base 2 (f64), each for `repeat` queues. `before` is the ledger
-    /// ([`ledger`]) `interval` ps ago. Returns the ledger, the observation ([`observation`]), the
-    /// changes ([`change`]), and whether the run is over.
+    /// Sets alphas of a switch, if given, and handles all events until the time `ps`. `exponents`
+    /// are the logarithms of the alphas to base 2 (f64), each for `repeat` queues. `before` is the
+    /// ledger ([`ledger`]) `interval` ps ago. Returns the ledger, the observation
+    /// ([`observation`]), the changes ([`change`]), and whether the run is over.
     #[allow(clippy::too_many_arguments, reason = "one call per step of an agent, which is short")]
     fn act<'py>(
         &self,
@@ -114,7 +115,7 @@ impl Stepper {
         Ok((PyBytes::new(py, &after), PyBytes::new(py, &seen), change, is_over))
     }
 
-    /// Returns the ledger of a switch as bytes: see [`ledger`].
+    /// Returns the ledger of a switch (counters of queues and ports) as bytes: see [`ledger`].
     fn ledger<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
         let ledger = self.view(py, |simulation| words(ledger(simulation, switch)))?;
         Ok(PyBytes::new(py, &ledger))
@@ -223,7 +224,8 @@ impl Stepper {
         self.work(py, |run, _| run.set_cable(cable, up))
     }
 
-    /// Returns a copy of the run. If the caller treats run and copy alike, both have equal results.
+    /// Returns a copy of the run. If the caller changes both runs alike, the original and the copy
+    /// have equal results.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         let run = self.work(py, |run, _| run.fork())?;
         Ok(Self { run: Mutex::new(Some(run)) })
@@ -251,13 +253,14 @@ impl Stepper {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `read` with the simulation, and returns the result of `read`.
+    /// Calls the function `read` with the simulation, and returns the result of `read`.
     fn view<T: Send>(&self, py: Python<'_>, read: impl FnOnce(&Simulation) -> T + Send) -> PyResult<T> {
         let seen = py.detach(|| self.locked().as_ref().map(|run| read(run.simulation())));
         seen.ok_or_else(|| is_gone(py))
     }
 
-    /// Works on the run without the interpreter lock, and checks for Ctrl-C at intervals.
+    /// Advances the simulation run without the interpreter lock, and checks for Ctrl-C at
+    /// intervals.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -276,8 +279,8 @@ impl Stepper {
     }
 }
 
-/// Whether the work may continue because no signal has arrived. Otherwise `interruption` has the
-/// exception of the signal.
+/// Whether the simulation may continue because no signal has arrived. After a signal,
+/// `interruption` has its exception.
 fn goes_on(interruption: &mut Option<PyErr>) -> bool {
     *interruption = Python::attach(|py| py.check_signals()).err();
     interruption.is_none()
@@ -287,12 +290,12 @@ fn is_gone(py: Python<'_>) -> PyErr {
     errors::argument(py, "", "the simulation is finished", "take a copy with fork() before finish()")
 }
 
-/// Number of sums that a ledger has at its end, before the time.
+/// Number of sums over all queues in the ledger of a switch. The sums precede the time.
 const SUMS: usize = 4;
 
 /// Returns the ledger of a switch. The ledger has the bytes of every queue, and the bytes that
-/// every port has begun to send. Sums over all queues follow: packets and bytes that arrived,
-/// packets that were lost, and marked packets. The last number is the time (ps).
+/// every port has begun to send. Sums over all queues follow: arrived packets, arrived bytes, lost
+/// packets and marked packets. The last number is the time (ps).
 fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
     let mut sums = [0; SUMS];
     let mut numbers = Vec::new();
@@ -312,7 +315,7 @@ fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
 
 /// Returns the observation of an agent (f32). The first numbers are the lengths of all queues, as
 /// fractions of the buffer. The other numbers are the bytes that every port has begun to send
-/// within `interval` ps. They are fractions of the port's capacity, at most [`RATE_MAX`].
+/// within `interval` ps. Sent bytes are fractions of the port's capacity, at most [`RATE_MAX`].
 fn observation(
     simulation: &Simulation,
     switch: usize,

@@ -30,8 +30,8 @@ pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) 
     info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
 }
 
-/// Compares a calculation with simulated packets. Returns the compared values, the results without
-/// a check with their reasons, and the whole comparison as text.
+/// Compares the answers of a calculator with simulated packets. Returns the compared values, the
+/// unchecked answers with reasons, and the whole comparison as text.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,
@@ -99,7 +99,8 @@ fn refused(py: Python<'_>, info: &CalculatorInfo, error: &CalculatorError) -> Py
     }
 }
 
-/// Converts a Python value of `kind`: the kind of `param`, or of the elements of its list.
+/// Converts a Python value to an input of a calculator. `kind` is the type of the calculator's
+/// parameter `param`, or of the elements of a list parameter.
 fn parameter(
     py: Python<'_>,
     param: &ParamInfo,
@@ -171,7 +172,7 @@ fn parameter(
     }
 }
 
-/// Names and summaries of the papers' figures that can be computed.
+/// Names and summaries of the papers' figures that bufferlab computes from formulas.
 #[pyfunction]
 pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
     FIGURES.iter().map(|entry| (entry.name, entry.summary)).collect()

@@ -1,8 +1,8 @@
 //! Translates hints in error messages. The libraries name options and commands of the command line.
 //! This module replaces these names by arguments and functions of Python.
 
-/// Python phrases for phrases about commands of the command line. Hints about other commands are
-/// not translated.
+/// Phrases that name commands of the command line, and the Python phrases that replace them. Hints
+/// about other commands are not translated.
 const COMMANDS: &[(&str, &str)] = &[
     ("`bufferlab reproduce --list` lists the experiments", "bufferlab.experiments() lists the experiments"),
     ("`bufferlab policy list` shows all of them", "bufferlab.policies() has all of them"),
@@ -60,8 +60,8 @@ fn next_option(text: &str) -> Option<usize> {
     text.match_indices("--").find(is_option).map(|(at, _)| at)
 }
 
-/// Translates an option to a Python argument. Also returns the length of the option's value in
-/// `rest`.
+/// Translates an option of the command line to a Python argument. Also returns the length of the
+/// option's value in `rest`.
 fn translated(option: &str, rest: &str) -> (String, usize) {
     let argument = match option {
         "round-trip" => "round_trip_us".to_owned(),

@@ -22,7 +22,7 @@ type Positional = (u64, u32, u32, u64);
 #[pyclass(frozen, get_all, eq, hash, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Flow {
-    /// Time at which the flow's data is available (ps).
+    /// Time at which the flow's data is available to the sender (ps).
     start_ps: u64,
     /// Number of the sending host.
     src: u32,

@@ -52,7 +52,8 @@ pub fn visit_buffer_samples(
             each(&sample);
         }
     };
-    // Table rows of one instant are adjacent, with the switch's own row before the rows of queues.
+    // Table rows of one instant are adjacent: first the row of the whole switch, then the rows of
+    // its queues.
     let mut open: Option<BufferSample> = None;
     result.visit(|row: SeriesRow| {
         if row.time_ns >= manifest.duration_ns {

@@ -1,4 +1,5 @@
-//! Statistics of open-loop traffic: bursts without loss, queueing delays, and port shares.
+//! Statistics of open-loop traffic: bursts without loss, queueing delays, and carried traffic of
+//! ports.
 
 use crate::error::ReportError;
 use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow};
@@ -6,7 +7,7 @@ use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Width of a bin of burst lengths (TDT, Fig. 9).
+/// Width of a bin of burst lengths (ns), as in TDT, Fig. 9.
 const BIN_NS: u64 = 250_000;
 /// Number of bins of burst lengths; the last bin has no upper limit.
 const BINS: usize = 9;
@@ -55,7 +56,7 @@ impl BurstGroup {
         (self.bursts > 0).then(|| self.lossless as f64 / self.bursts as f64)
     }
 
-    /// Lost packets over sent packets of the bursts; `None` if the bursts sent no packets.
+    /// Lost packets divided by sent packets of the bursts; `None` if the bursts sent no packets.
     #[must_use]
     pub fn lost_fraction(&self) -> Option<f64> {
         (self.sent_packets > 0).then(|| self.lost_packets as f64 / self.sent_packets as f64)
@@ -136,8 +137,8 @@ pub struct PortShare {
 }
 
 impl PortShare {
-    /// Carried traffic over the lesser of offered traffic and port rate. `None` if no traffic was
-    /// offered.
+    /// Carried traffic divided by the offered traffic, or by the port rate if this rate is lower.
+    /// `None` if no traffic was offered.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let ideal = self.offered_bps.min(self.rate_bps as f64);
@@ -204,11 +205,11 @@ impl Bursts {
     }
 }
 
-/// Returns the length L with the fewest exceptions from the rule "bursts up to L are absorbed,
-/// longer bursts are not". L is a burst's length, or 0. If several lengths are equally good, the
-/// smallest length is returned.
+/// Returns the length L that best separates absorbed bursts (up to L) from longer bursts with
+/// losses: the fewest bursts are exceptions. L is a burst's length, or 0. If several lengths are
+/// equally good, the smallest length is returned.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
-    // If bursts are cut at length 0, every absorbed burst is an exception.
+    // With a separating length of 0, every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;
     let (mut least, mut best) = (exceptions, 0);
     for group in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -220,7 +221,8 @@ fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     best
 }
 
-/// Number of packets by the upper edge of their delay's bin (ns), ascending, for every class.
+/// Number of packets in every bin of queueing delays, for every traffic class. Bins are given by
+/// their upper edges (ns), ascending.
 pub(crate) type DelaySamples = Vec<(String, Vec<(u64, u64)>)>;
 
 /// Computes the queueing delays by class, over all queues. The results are empty if the run did not

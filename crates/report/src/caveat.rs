@@ -116,7 +116,7 @@ pub enum Caveat {
         /// Number of queries in the run with the fewest queries.
         queries: u64,
     },
-    /// A caveat that the run's driver recorded.
+    /// A caveat that the run's driver (such as the simulator) recorded.
     Run(RunCaveat),
 }
 
@@ -399,7 +399,8 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .collect()
 }
 
-/// Returns the caveat of lost lossless packets. Only lossless packets have headroom.
+/// Returns the caveat about lost packets of lossless priorities. Only lossless packets have
+/// headroom.
 fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
     let lost = |run: &crate::RunSummary| run.pauses.as_ref().map_or(0, |pauses| pauses.lost_lossless_packets);
     let concerned: Vec<_> = runs.iter().filter(|(_, run)| lost(run) > 0).collect();
@@ -496,8 +497,8 @@ fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 }
 
 fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    // The number of samples of a group is that of the smallest run. Groups have the order of their
-    // first appearance in the runs.
+    // The number of samples of a group of flows or queries is counted in the run with the fewest
+    // samples. Groups have the order of their first appearance in the runs.
     let mut groups: Vec<(String, u64)> = Vec::new();
     let mut queries: Vec<(String, u64)> = Vec::new();
     let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list

@@ -14,7 +14,7 @@ pub enum FigureStyle {
     Paper,
 }
 
-/// A colour by the name of its CSS variable: on light pages, on dark pages, and on paper.
+/// A colour with the name of its CSS variable: variants for light pages, dark pages and paper.
 struct Colour {
     name: &'static str,
     light: &'static str,

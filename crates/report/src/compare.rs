@@ -112,7 +112,7 @@ impl Comparison {
         self.policies.first().map_or("", String::as_str)
     }
 
-    /// Returns the metric with this id, or with an id from an earlier version.
+    /// Returns the compared metric with the given id, which may be an id from an earlier version.
     #[must_use]
     pub fn metric(&self, id: &str) -> Option<&MetricComparison> {
         let id = Metric::current_id(id);
@@ -128,8 +128,8 @@ fn nearest_pause(runs: &[(&str, &RunSummary)]) -> Option<QueueNearPause> {
     all?.into_iter().max_by(|a, b| share(a).total_cmp(&share(b))).cloned()
 }
 
-/// Computes the relative change of `values` against `baseline`, over the seeds for which both have
-/// a value.
+/// Computes the relative change of `values` against `baseline`, over the seeds for which both
+/// policies have a value.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Change> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     Change::from_pairs(&pairs)

@@ -285,8 +285,8 @@ pub fn slowest(rows: Vec<PathRow>, iteration: Option<u32>) -> Vec<Vec<PathRow>> 
     slowest.into_values().map(|(_, path)| path).collect()
 }
 
-/// Critical paths of the slowest of the `counted` executions (schedule, iteration) of every
-/// schedule of a run; empty without schedules.
+/// Returns the critical path of the slowest execution of every schedule; empty without schedules.
+/// Only the executions in `counted` (schedule, iteration) are considered.
 pub(crate) fn critical_paths(
     result: &RunResult,
     counted: &BTreeSet<(u32, u32)>,
@@ -336,7 +336,7 @@ impl CriticalPath {
         self.steps.iter().map(|step| step.critical_ns).sum()
     }
 
-    /// Describes the path in sentences. `name` is the description of the workload.
+    /// Describes the critical path in sentences. `name` is the description of the workload.
     #[must_use]
     pub fn sentences(&self, name: &str) -> Vec<String> {
         let time = |ns: f64| format::span_ns(ns.round() as u64);
@@ -389,7 +389,7 @@ impl CriticalPath {
         list
     }
 
-    /// Formats the path as a table for a terminal.
+    /// Formats the critical path as a table for a terminal.
     #[must_use]
     pub fn table(&self) -> String {
         let header = [

@@ -226,7 +226,7 @@ pub fn curve_png(panel: &CurvePanel) -> Result<Vec<u8>, ReportError> {
     crate::picture::png(&curve_svg(panel), &panel.title)
 }
 
-/// Draws a panel, and returns the entries of its legend.
+/// Draws a chart, and returns the entries of the chart's legend.
 pub(crate) fn drawing(panel: &CurvePanel) -> (Chart, Vec<svg::Entry>) {
     (chart(panel), legend_entries(panel))
 }
@@ -240,7 +240,7 @@ fn class_of(panel: &CurvePanel, line: &str) -> String {
     svg::style_class(panel.lines.iter().position(|known| known.name == line).unwrap_or(0))
 }
 
-/// Returns class, style and text of every legend entry: first lines, then reference values.
+/// Returns CSS class, style and text of every legend entry: first lines, then reference values.
 fn legend_entries(panel: &CurvePanel) -> Vec<(String, Mark, String)> {
     let lines = panel.lines.iter().enumerate();
     let mut entries: Vec<_> =
@@ -267,7 +267,7 @@ fn legend(panel: &CurvePanel) -> Markup {
     }
 }
 
-/// Formats a number at an axis, where `0.2` and `0.200` are equally exact.
+/// Formats the number at a tick of an axis, without zeros at the end of the decimals.
 fn tick(value: f64) -> String {
     let text = format::number(value);
     let is_plain = text.contains('.') && text.chars().all(|c| c.is_ascii_digit() || ".-".contains(c));
@@ -323,7 +323,7 @@ fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     Chart { title: panel.title.clone(), x: horizontal(whole), y: vertical(whole), series: series.collect() }
 }
 
-/// Returns the least and the greatest of some values.
+/// Returns the least and the greatest of the given coordinates.
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
@@ -441,7 +441,7 @@ mod tests {
                 }
             }
             let axis = vertical(&panel);
-            // The intervals are 9 ± 4 and 100 ± 4.
+            // The vertical intervals of the line's points are 9 ± 4 and 100 ± 4.
             assert!(axis.place(5.0) > 0.0 && axis.place(104.0) < 1.0, "{axis:?}");
             let svg = curve_svg(&panel);
             let whiskers = svg.split("class=\"whisker\" d=\"M").skip(1);

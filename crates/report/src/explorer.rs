@@ -22,8 +22,8 @@ pub struct Explorer {
     /// Index of the metric that is drawn first. `None` for the first headline metric with
     /// differing values.
     pub first: Option<usize>,
-    /// Cells by metric, scheme and grid point. Grid points are in the order of the axes, and the
-    /// last axis varies fastest.
+    /// Cells of the grid of results, by metric, scheme and grid point. Grid points are in the order
+    /// of the axes, and the last axis varies fastest.
     pub cells: Vec<Vec<Vec<Option<ExplorerCell>>>>,
     /// Reference values from other sources, drawn as hollow markers.
     pub marks: Vec<ExplorerMark>,

@@ -5,8 +5,8 @@
 //! the baseline. Readers use each sentence alone, so the chance that any sentence is wrong must be
 //! small. Holm's method limits that chance. The method of Benjamini and Hochberg would only limit
 //! the share of wrong sentences. Holm's method also allows any dependence between the metrics of
-//! one run. The price is power: differences that are significant only without the correction are
-//! reported as open.
+//! one run. The disadvantage is lower statistical power: differences that are significant only
+//! without the correction are reported as open questions.
 
 mod grid;
 mod sentences;
@@ -163,7 +163,7 @@ fn importance(metric: &Metric) -> Option<u8> {
     metric.importance().filter(|_| metric.headline && metric.better != Better::Neither)
 }
 
-/// Test of one metric of one scheme against the baseline.
+/// Significance test of one metric of one scheme against the baseline.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     /// Index of the tested metric among the judged metrics.

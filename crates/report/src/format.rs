@@ -184,8 +184,8 @@ fn readable_line(line: &str) -> String {
     out + rest
 }
 
-/// Returns the readable form of a number, and the length of the unit behind the number that the
-/// readable form includes.
+/// Returns a number in readable form, and the length of the replaced unit. The length is 0 if the
+/// unit behind the number remains.
 fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
     let value: u64 = number.parse().ok()?;
     let is_unit = |unit: &str| {

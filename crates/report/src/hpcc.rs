@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// First port of a sender, and port of every receiver.
+/// First port number of senders, and the port number of every receiver, in `fct.txt`.
 const FIRST_PORT: u32 = 10_000;
 const RECEIVER_PORT: u32 = 100;
 

@@ -62,7 +62,7 @@ impl Width {
         }
     }
 
-    /// Number of thirds of a row that the section needs.
+    /// Width that the section needs, in thirds of a row.
     const fn parts(self) -> usize {
         match self {
             Self::Table | Self::One => 1,

@@ -46,7 +46,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the list elements that every label has, in the order of the first label.
+/// Returns the label parts that all labels have, in the order of the first label.
 fn common<'a>(all: &[Parts<'a>], list: impl for<'b> Fn(&'b Parts<'a>) -> &'b [&'a str]) -> Vec<&'a str> {
     let in_all = |part: &&str| all.iter().all(|other| list(other).iter().any(|known| known == part));
     all.first().map(|first| list(first).iter().copied().filter(in_all).collect()).unwrap_or_default()

@@ -55,7 +55,7 @@ pub struct Report {
     pub others: Vec<(String, u64)>,
     /// Parts of the labels that short labels omit; empty if labels are not shortened.
     pub(crate) common: Vec<String>,
-    /// Whether the folder of the report is itself a run.
+    /// Whether the folder of the report is the folder of a single run.
     single: bool,
 }
 

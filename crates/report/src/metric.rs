@@ -126,14 +126,15 @@ const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// Returns the metric with this id; `None` if no metric has the id. The metric's heading lacks
-    /// properties of a run, such as the size limit of short flows.
+    /// Returns the metric with the id `id`; `None` if no metric has this id. The metric's heading
+    /// lacks properties of a run, such as the size limit of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);
         let mut found: Vec<(usize, Self)> = Vec::new();
         for (scope, _, kinds) in table::scopes() {
-            // The kinds of subjects of a scope do not depend on the subjects' names.
+            // The list of subject kinds does not depend on the names of classes or switches, so the
+            // name may be empty.
             for (at, pattern) in scope.subjects("").iter().map(Subject::pattern).enumerate() {
                 for kind in &kinds {
                     let Some(mut keys) = placeholders(&format!("{pattern}.{}", kind.name), &id) else {
@@ -147,8 +148,8 @@ impl Metric {
                 }
             }
         }
-        // "priority_3" is a priority rather than a role: of several matches, the match with the
-        // longest fixed text counts.
+        // The text "priority_3" matches a priority and a link role. Of several matches, the match
+        // with the longest fixed text counts.
         found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
     }
 
@@ -269,7 +270,7 @@ impl Metric {
         self.kind.statistic == Some(Statistic::P99)
     }
 
-    /// Whether `other` is the p99 of the quantity whose mean this metric is.
+    /// Whether this metric is the mean, and `other` the p99, of one quantity.
     pub(crate) fn has_tail(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.kind.scope == other.kind.scope

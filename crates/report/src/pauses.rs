@@ -88,7 +88,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
     }))
 }
 
-/// Role of a link, by sending end, receiving end and number among parallel links.
+/// Role of every link, by the link's sending end, receiving end and number among parallel links.
 type RolesOfLinks = BTreeMap<(String, String, u16), &'static str>;
 
 fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {

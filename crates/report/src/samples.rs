@@ -18,7 +18,8 @@ pub(crate) struct RunSamples {
     pub(crate) qct_ns: Vec<(String, Vec<f64>)>,
     /// Time (ns) by occupancy (% of the buffer), over all switches, ascending.
     pub(crate) occupancy: Vec<(f64, u64)>,
-    /// Number of packets by the upper edge of their delay's bin (ns), for every class.
+    /// Number of packets in every bin of queueing delays, for every class. Bins are given by their
+    /// upper edges (ns).
     pub(crate) delays: crate::bursts::DelaySamples,
 }
 

@@ -15,11 +15,13 @@ pub struct ScheduleGroup {
     pub schedule: u32,
     /// Description of the schedule's workload; empty in results of earlier versions.
     pub name: String,
-    /// Number of executions without an unfinished node.
+    /// Number of executions of the schedule in which every node ended.
     pub iterations: u64,
-    /// Time of an execution, from the first ready node to the end of the last node (ns).
+    /// Duration of a schedule's execution, from the first ready node to the end of the last node
+    /// (ns).
     pub iteration_ns: Option<Distribution>,
-    /// Time of an execution in which the rank that computes longest does not compute (ns).
+    /// Exposed communication of an execution (ns): the time in which the rank with the longest
+    /// computations does not compute.
     pub exposed_ns: Option<Distribution>,
     /// Send rate of the busiest rank: its sent bytes divided by the time of the execution (bit/s).
     /// For a ring or a direct algorithm, the rate is the bus bandwidth of NCCL's convention.
@@ -31,13 +33,14 @@ pub struct ScheduleGroup {
     /// Critical path of the slowest execution of the schedule.
     #[serde(skip)]
     pub critical_path: Option<CriticalPath>,
-    /// Number of nodes in progress when the run ended, without the nodes that wait for these nodes.
+    /// Number of schedule nodes in progress when the run ended. Nodes that wait for another node
+    /// are not counted.
     pub unfinished: u64,
     /// The nodes in progress that had waited longest when the run ended.
     pub stuck: Vec<StuckNode>,
 }
 
-/// A node in progress when the run ended.
+/// A schedule node in progress when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StuckNode {
     /// Time from which the node was ready to start (ns).
@@ -50,7 +53,7 @@ pub struct StuckNode {
     pub peer_rank: Option<u32>,
 }
 
-/// Number of stuck nodes that a summary lists.
+/// Number of stuck schedule nodes that a summary lists.
 const STUCK: usize = 3;
 
 /// Times, sent bytes and unfinished nodes of one execution of a schedule.
@@ -164,8 +167,8 @@ fn bus_bandwidths(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<
     Ok(values)
 }
 
-/// Times between the first and the last end of the ranks in the counted executions, by schedule
-/// (ns). `counted` has pairs of a schedule and its iteration.
+/// Times from the end of the first rank to the end of the last rank in the counted executions, by
+/// schedule (ns). `counted` has pairs of a schedule and its iteration.
 fn spreads(
     result: &RunResult,
     counted: &BTreeSet<(u32, u32)>,

@@ -24,14 +24,15 @@ pub struct Stopping {
     pub half_width: f64,
     /// Maximum number of seeds of a scheme.
     pub most: u32,
-    /// Name of the metric whose interval decides. `None` selects the first metric of the ranking.
+    /// Name of the metric whose interval decides about more seeds. `None` selects the first metric
+    /// of the ranking.
     pub metric: Option<String>,
 }
 
 /// Result of an interim check of the seeds that have run so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// Name of the metric whose confidence interval decides.
+    /// Name of the metric whose confidence interval decides about more seeds.
     pub metric: String,
     /// Number of seeds that every scheme has run.
     pub seeds: u64,
@@ -112,8 +113,8 @@ mod tests {
         assert_eq!(stopping(0.05, 4).looks(), [4]);
     }
 
-    /// Computes the mean difference of two schemes with equal true means over `seeds` random
-    /// values.
+    /// Estimates the mean difference between two schemes from `seeds` random values. The true means
+    /// are equal.
     fn drawn(stream: &mut bufferlab_units::RandomStream, seeds: usize, values: &mut Vec<f64>) -> Estimate {
         // The noise is uniform; means of five values are close to normal.
         while values.len() < seeds {
@@ -144,7 +145,8 @@ mod tests {
             }
         }
         let share = |missed: u32| f64::from(missed) / f64::from(TRIALS);
-        // The measured share of 5 % has a standard deviation of 0.34 %.
+        // If 5 % of the intervals miss the true mean, the share measured in 4,000 trials has a
+        // standard deviation of 0.34 %.
         assert!(share(corrected) < 0.05, "{}", share(corrected));
         assert!(share(plain) > share(corrected), "{} {}", share(plain), share(corrected));
     }
@@ -152,8 +154,9 @@ mod tests {
     #[test]
     fn a_look_takes_the_widest_interval_and_names_what_it_lacks() {
         let metric = Metric::find("class.web.qct_mean_ms").expect("the table has it");
-        // The means are 10 and 8, without common noise. The intervals of -20 % come from the second
-        // scheme's noise: s = 0.01 and 0.03, times 2.7764 / sqrt(5).
+        // The means of the schemes are 10 and 8, so the change is -20 %. Only the second scheme has
+        // noise, with the standard deviations 0.01 and 0.03 relative to its mean. The half-width is
+        // 2.7764 / sqrt(5) standard deviations.
         let cell = |policy: &str, mean: f64, noise: f64| Cell {
             policy: policy.to_owned(),
             values: [-1.0, -1.0, 0.0, 1.0, 1.0].map(|step| Some(mean + noise * step)).to_vec(),

@@ -203,7 +203,7 @@ impl LogRatio {
     /// least two pairs.
     fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         let (base, value) = means(pairs).filter(|(base, value)| *base > 0.0 && *value > 0.0)?;
-        // The logarithm of a mean deviates like the mean's values, relative to the mean.
+        // The logarithm of a mean has the deviations of the single values, divided by the mean.
         let deviations: Vec<f64> = pairs.iter().map(|(b, v)| v / value - b / base).collect();
         (pairs.len() > 1).then(|| Self { log: (value / base).ln(), error: standard_error(&deviations) })
     }
@@ -282,12 +282,12 @@ pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
 }
 
 /// Returns the p-value of the differences between the two values of each pair. The test is
-/// Student's paired test of the logarithm of the ratio of the means, as in [`Change`]. If a mean is
-/// not positive, Student's test checks the difference of the means.
+/// Student's paired test; it checks the logarithm of the means' ratio, as in [`Change`]. If a mean
+/// is not positive, Student's test checks the difference of the means.
 ///
-/// Differences that are equal in all pairs have no deviation, so Student's test would call any
-/// equal differences certain. (Counts of few events can be equal.) Equal differences get the chance
-/// of the sign test, `2 / 2^n`. The result is `None` with fewer than two pairs.
+/// Differences that are equal in all pairs have no deviation, so Student's test would always find
+/// them significant. (Counts of few events can be equal.) Equal differences get the chance of the
+/// sign test, `2 / 2^n`. The result is `None` with fewer than two pairs.
 pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len();
     if n < 2 {
@@ -369,8 +369,8 @@ mod tests {
         assert_eq!(chance(&[0.0, 0.0]), Some(1.0));
         assert_eq!(chance(&[3.0, 3.0]), Some(0.5));
         assert_eq!(chance(&[0.1 + 0.2, 0.3, 0.3]), Some(0.25));
-        // The values -1, -3 and -2 have the mean -2 and s = 1, so t = -2 sqrt(3). With two degrees,
-        // 1 - t / sqrt(2 + t^2) = 0.07418.
+        // The values -1, -3 and -2 have the mean -2 and the standard deviation 1, so |t| = 2
+        // sqrt(3). With two degrees of freedom, the p-value is 1 - |t| / sqrt(2 + t^2) = 0.07418.
         assert!((chance(&[-1.0, -3.0, -2.0]).unwrap() - 0.074_18).abs() < 1e-5);
     }
 
@@ -404,8 +404,8 @@ mod tests {
 
     #[test]
     fn holms_correction_matches_a_hand_calculation() {
-        // The sorted chances 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1 are 0.04, 0.06, 0.06, 0.04. No
-        // corrected chance may be below the previous one.
+        // The sorted p-values 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1 are 0.04, 0.06, 0.06, 0.04.
+        // No corrected p-value may be below the previous one.
         let corrected = holm(&[0.04, 0.01, 0.03, 0.02]);
         for (value, wanted) in corrected.iter().zip([0.06, 0.04, 0.06, 0.06]) {
             assert!((value - wanted).abs() < 1e-12, "{corrected:?}");
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(Percentile::P50.of(&hundred), Some(50.0));
         assert_eq!(Percentile::P99.of(&hundred), Some(99.0));
         assert_eq!(Percentile::P99_9.of(&hundred), Some(100.0));
-        // 7 % of 100 is rank 7, although 0.07 * 100 > 7 in floating point.
+        // The percentile 7 % of 100 samples has rank 7, although 0.07 * 100 > 7 in floating point.
         assert_eq!(Percentile(70).of(&hundred), Some(7.0));
         assert_eq!(Percentile::P50.of(&[3.0]), Some(3.0));
         assert_eq!(Percentile::P50.of(&[1.0, 2.0]), Some(1.0));
@@ -438,8 +438,8 @@ mod tests {
 
     #[test]
     fn an_interval_matches_the_textbook() {
-        // The values 4, 5, 6, 7, 8 have mean 6, s = sqrt(2.5) and t(4) = 2.7764. The half-width is
-        // 2.7764 * 1.58114 / 2.23607 = 1.96321.
+        // The values 4, 5, 6, 7, 8 have the mean 6 and the standard deviation sqrt(2.5), with t(4)
+        // = 2.7764. The half-width is 2.7764 * 1.58114 / 2.23607 = 1.96321.
         let estimate = Estimate::from_values(&[4.0, 5.0, 6.0, 7.0, 8.0]).unwrap();
         assert_eq!(estimate.mean, 6.0);
         assert!((estimate.half_width.unwrap() - 1.963_21).abs() < 1e-4, "{estimate:?}");
@@ -456,8 +456,8 @@ mod tests {
 
     #[test]
     fn quantiles_of_any_level_are_those_of_the_tables() {
-        // The quantiles are for 99 % and 99.9 % on either side (Abramowitz and
-        // Stegun, table 26.10).
+        // The quantiles of Student's distribution leave 0.5 % and 0.1 % of the values on either
+        // side (Abramowitz and Stegun, table 26.10).
         assert!((student_quantile(0.99, 4) - 4.604).abs() < 1e-3);
         assert!((student_quantile(0.998, 9) - 4.297).abs() < 1e-3);
     }

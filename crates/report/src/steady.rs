@@ -39,14 +39,14 @@ pub struct SteadyState {
     pub series: String,
     /// Number of finished flows or queries in the series.
     pub values: usize,
-    /// Number of values in the warm-up. `None` if no steady state is visible, or
-    /// with too few values.
+    /// Number of completion times in the warm-up. `None` if no steady state is visible, or with too
+    /// few values.
     pub left_out: Option<usize>,
     /// Start of the first flow or query after the warm-up (ns).
     pub from_ns: u64,
-    /// Mean slowdown of all values, with the warm-up.
+    /// Mean slowdown of all flows or queries of the series, including the warm-up.
     pub mean_of_all: f64,
-    /// Mean slowdown of the values after the warm-up.
+    /// Mean slowdown of the flows or queries after the warm-up.
     pub mean: f64,
     /// Half-width of the mean's 95 % interval by batch means. `None` with too few values or
     /// dependent batches.
@@ -149,7 +149,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     Ok(states.collect())
 }
 
-/// Analyses a series of starts (ns) and slowdowns, in the order of starts.
+/// Analyses a series of start times (ns) and slowdowns, in the order of the start times.
 fn of_values(label: String, seed: u64, series: String, values: &[(u64, f64)]) -> SteadyState {
     let slowdowns: Vec<f64> = values.iter().map(|value| value.1).collect();
     let left_out = warm_up(&slowdowns);
@@ -206,7 +206,7 @@ fn batch_means(values: &[f64]) -> Option<f64> {
     if size < BATCH {
         return None;
     }
-    // Values that do not fill the batches are omitted at the start.
+    // If the values do not fill the batches, the first values are omitted.
     let means: Vec<f64> = values[values.len() - size * BATCH_MEANS..].chunks_exact(size).map(mean).collect();
     let about = mean(&means);
     let squares: f64 = means.iter().map(|value| (value - about).powi(2)).sum();
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use bufferlab_units::RandomStream;
 
-    /// Draws noise about a level that is reached after `warm` values.
+    /// Draws random values about a mean level; the level rises until `warm` values are drawn.
     fn values(count: usize, warm: usize, noise: &mut RandomStream) -> Vec<f64> {
         let level = |at: usize| if at < warm { 2.0 * at as f64 / warm as f64 } else { 2.0 };
         (0..count).map(|at| 1.0 + level(at) + noise.next_f64() - 0.5).collect()

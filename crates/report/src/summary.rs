@@ -65,7 +65,7 @@ pub struct RunSummary {
     pub nearest_pause: Option<QueueNearPause>,
     /// Cycles of switches that waited for each other at the end of the run.
     pub deadlocks: Vec<Deadlock>,
-    /// Caveats that the run's driver recorded.
+    /// Caveats that the run's driver (such as the simulator) recorded.
     pub run_caveats: Vec<RunCaveat>,
 }
 
@@ -405,7 +405,7 @@ fn flow_groups(result: &RunResult, from_ns: u64) -> Result<Flows, ReportError> {
     Ok((groups, bursts, samples))
 }
 
-/// Summary of every query class, and its finished completion times, sorted.
+/// Statistics of every query class, and the class's sorted completion times.
 type Queries = (Vec<QueryGroup>, Vec<(String, Vec<f64>)>);
 
 fn query_groups(result: &RunResult, from_ns: u64) -> Result<Queries, ReportError> {
@@ -481,8 +481,8 @@ fn switching(result: &RunResult) -> Result<Switching, ReportError> {
     Ok(sum)
 }
 
-/// Summary of every switch. The second part is time (ns) by occupancy (% of the buffer) over all
-/// switches, ascending.
+/// Buffer occupancy of every switch. The second list has the time (ns) at every occupancy (% of the
+/// buffer) over all switches, ascending.
 type Occupancies = (Vec<SwitchOccupancy>, Vec<(f64, u64)>);
 
 fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {

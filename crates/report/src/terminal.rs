@@ -15,8 +15,8 @@ pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
 /// Width at which headers of narrow columns are broken between words (characters).
 const HEADER_WIDTH: usize = 11;
 
-/// Text of a cell: mean and half-width in the metric's unit. A count of a single run
-/// is a whole number.
+/// Text of a table cell: mean and half-width in the metric's unit. A count of a single run is a
+/// whole number.
 pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     match cell.estimate {
         None => "–".into(),
@@ -33,8 +33,8 @@ pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     }
 }
 
-/// Text of a change: percent, and the distances to the ends of the interval in percentage points. A
-/// star marks an interval that excludes zero.
+/// Text of a change in a table: percent, and the distances to the ends of the interval in
+/// percentage points. A star marks an interval that excludes zero.
 pub(crate) fn change_text(cell: &Cell) -> String {
     match cell.change {
         None => String::new(),
@@ -111,7 +111,7 @@ fn ranked(out: &mut String, comparison: &Comparison) {
 fn side_by_side(out: &mut String, comparison: &Comparison) {
     let rows: Vec<_> = comparison.metrics.iter().filter(|row| row.metric.headline).collect();
     let label_width = rows.iter().map(|row| width(&row.metric.title()) + 2).max().unwrap_or(0).min(60);
-    // Each policy has a column: header, means and changes.
+    // Each policy has a table column with a header, means and changes.
     let columns: Vec<Vec<[String; 2]>> = (0..comparison.policies.len())
         .map(|policy| {
             rows.iter()

@@ -68,7 +68,8 @@ fn a_summary_counts_what_the_tables_say() {
     assert_eq!((all.flows, all.unfinished, all.sent_packets, all.dropped_packets), (103, 3, 1_030, 103));
     let slowdown = all.slowdown.unwrap();
     assert_eq!((slowdown.mean, slowdown.p50, slowdown.p99, slowdown.p99_9), (50.5, 50.0, 99.0, 100.0));
-    // 50 flows of 1 KB and 50 flows of 1 MB finish in 1 ms: 50.05 MB = 400.4 Mbit.
+    // In 1 ms, 50 flows of 1 KB and 50 flows of 1 MB finish. Their payload is 50.05 MB = 400.4
+    // Mbit.
     assert!((all.goodput_bps - 400.4e9).abs() < 1.0, "{}", all.goodput_bps);
     let short = &summary.groups[1];
     assert_eq!((short.flows, short.slowdown.unwrap().max), (52, 99.0));
@@ -451,8 +452,8 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
     assert!(report.text().contains("timeouts") && !report.text().contains("Jain"));
 }
 
-/// Total bytes in the switch, then the length and the limit of its sampled queue, if the table has
-/// a row of this queue.
+/// Values of a sample: total bytes in the switch, then length and limit of the queue, if the table
+/// has the queue.
 type Sample = (u64, Option<(u64, Option<u64>)>);
 
 /// Writes a run of `policy` with samples every microsecond at leaf-0, and its losses by switch. The

@@ -86,7 +86,8 @@ impl AblationRow {
         self.share.parse().ok()
     }
 
-    /// Whether the change explains less than [`SHARE_MIN`]; the page only counts such changes.
+    /// Whether the changed keys explain a smaller share of the difference than [`SHARE_MIN`]. The
+    /// page of ablations only counts these rows.
     fn is_small(&self) -> bool {
         let is_change = !self.changes.is_empty() && self.changes != EVERYTHING;
         is_change && self.part().is_some_and(|part| part.abs() < SHARE_MIN)
@@ -189,8 +190,9 @@ pub fn disagreements(ledger: &Ledger) -> Vec<String> {
     ledger.rows.iter().filter(|row| differ(&row.records)).map(|row| row.claim.id.clone()).collect()
 }
 
-/// Formats the page of recorded ablations. A table of answers is first, then every statement with
-/// all trials of changed keys. The quotes of paper and public code on these keys follow.
+/// Formats the page of recorded ablations. First is a table with the main result per statement,
+/// then a section per statement with all trials of changed keys. The quotes of paper and public
+/// code on these keys follow.
 #[must_use]
 pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuote]) -> String {
     let mut groups: BTreeMap<(&str, &str), Vec<&AblationRow>> = BTreeMap::new();

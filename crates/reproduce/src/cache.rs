@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct Numbers {
     /// Values of the run's metrics by the metric's id; metrics without a value are absent.
     pub metrics: BTreeMap<String, f64>,
-    /// Keys of the computed statistics and of the charts over time, including those without a
-    /// value.
+    /// Keys of the computed statistics and of the charts over time, including keys without a value.
     pub taken: BTreeSet<String>,
     /// Lines of charts over time, by the chart's key.
     #[serde(default)]
@@ -158,8 +157,8 @@ impl Cache {
     /// # Errors
     /// If the file cannot be written.
     pub fn keep(&self, key: &str, mut numbers: Numbers) -> Result<(), FailureCause> {
-        // A different experiment may have cached other statistics of this run. Equal runs agree to
-        // the last byte.
+        // A different experiment may have cached other statistics of this run. A statistic in both
+        // caches has equal values, because equal runs have identical results.
         if let Some(before) = self.read(key) {
             numbers.metrics.extend(before.metrics);
             numbers.taken.extend(before.taken);

@@ -114,13 +114,13 @@ impl ReproduceError {
     }
 }
 
-/// A run of an experiment that has no numbers, with the reason for its failure.
+/// A failed run of an experiment, with the reason for the failure.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{point}: {cause}")]
 pub struct RunFailure {
     /// Description of the run: experiment, axis values, variant, seed.
     pub point: String,
-    /// Reason for the failure of the run; equal runs share the reason.
+    /// Reason for the failure of the run. Identical runs of several experiments share one reason.
     pub cause: Arc<FailureCause>,
 }
 

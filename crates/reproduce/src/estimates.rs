@@ -1,4 +1,4 @@
-//! Means and intervals that charts show. They are computed from runs, or read from a `values.csv`.
+//! Means and intervals that charts show, computed from runs or read from a `values.csv`.
 
 use crate::expression::{ValueError, Values};
 use crate::registry::CLAIMS;

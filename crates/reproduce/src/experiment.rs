@@ -250,7 +250,8 @@ pub struct Beside {
     pub percent: bool,
 }
 
-/// A condition of a statement: an effect, and the band of values that the criterion accepts.
+/// A condition of a statement: an effect, and the range of values that the criterion accepts for
+/// the effect.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// Expression over metrics that measures the effect, see [`crate::expression`].
@@ -270,7 +271,7 @@ pub struct Condition {
     pub over_seeds: OverSeeds,
     /// Guard expression, such as a number of losses, which must be above 0 for a meaningful effect.
     pub guard: Option<String>,
-    /// Side of the band on which the scheme does better than the paper states, if known.
+    /// Side of the accepted range on which a scheme is better than its paper states, if known.
     pub better: Option<Better>,
     /// Position in a chart at which the chart marks the paper's value.
     pub mark: Option<PaperMark>,

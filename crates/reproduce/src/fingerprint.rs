@@ -62,7 +62,7 @@ impl Behaviours {
         known.map_or("1", |one| one.value.as_str())
     }
 
-    /// Whether the value of a scenario key keeps the behaviour from before bufferlab had the key.
+    /// Whether the value of a scenario key gives the behaviour of versions that lacked the key.
     fn is_added(&self, key: &str, value: &str) -> bool {
         let is_key = |one: &&Behaviour| {
             one.kind == "key"
@@ -205,7 +205,8 @@ pub fn void_changed(ledger: &Ledger, registry: &Registry) -> Result<Vec<Record>,
                 )),
             }
         }
-        // VOID records are the last records of a row, as in a ledger that is loaded again.
+        // A ledger row has its VOID records last. A ledger that is loaded again has this order,
+        // too.
         of_row.sort_by_key(rank);
         records.extend(of_row);
     }

@@ -7,14 +7,14 @@
 //! The seeds are the units of the jackknife, because all schemes of a seed have equal arrivals. The
 //! rules of [`crate::verdict`] give the verdict.
 //!
-//! *Guards.* A PASS that could not have failed is meaningless. So a passing condition
+//! *Guards.* The verdict PASS is meaningless if the condition cannot fail. So a passing condition
 //! becomes INCONCLUSIVE
 //! - if the compared schemes have equal values everywhere, so that no difference was possible,
-//! - if its effect, with every seed and to the last digit, equals the effect with one scheme in
-//!   place of all schemes,
+//! - if its effect stays exactly equal, with every seed, when the values of one scheme replace the
+//!   values of all schemes,
 //! - if its `guard`, an expression such as the number of lost packets, is not above 0,
-//! - if it has a direction and would also pass with any one scheme in place of all schemes. This is
-//!   a negative control, which costs no run.
+//! - if it has a direction and also passes when the values of any one scheme replace the values of
+//!   all schemes. This test is a negative control, which needs no further run.
 
 use crate::expression::{self, ExpressionError, OneForAll, Traced, Values};
 use crate::{Beside, ClaimCheck, Condition, OverSeeds, Results, Verdict};
@@ -153,8 +153,7 @@ where
     Ok(Estimate { seeds: seeds.len() as u64, mean: whole, half_width })
 }
 
-/// Returns the reason why a condition passes without meaning; `None` if the passed condition is
-/// meaningful.
+/// Returns the reason why the PASS of a condition is meaningless; `None` if the PASS is meaningful.
 fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     let seeds: Vec<u64> = (0..results.seeds()).collect();
     let all = results.of_seeds(&seeds);
@@ -267,7 +266,7 @@ mod tests {
     use super::*;
 
     /// The jackknife gives the ordinary interval of a mean. For a ratio of means, it gives the
-    /// interval of the ratio's linear part.
+    /// interval of the ratio's linear approximation.
     #[test]
     fn the_interval_of_a_mean_is_students() {
         let sample = [1.0, 2.0, 4.0, 9.0];

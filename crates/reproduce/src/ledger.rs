@@ -158,7 +158,7 @@ impl Ledger {
         ledger.beside_real(real)?.with_reasons(reasons)
     }
 
-    /// Adds the reasons why statements do not hold to the rows.
+    /// Adds to each ledger row the reason why its statement does not hold.
     fn with_reasons(mut self, reasons: Vec<Reason>) -> Result<Self, ReproduceError> {
         for (line, reason) in (2..).zip(reasons) {
             let known = self.rows.iter_mut().find(|row| row.claim.id == reason.id);

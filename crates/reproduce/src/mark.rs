@@ -10,9 +10,10 @@
 //! mark = { metric = "incast", variant = "abm", x = [0.8], value = 'v("incast", "dt", x) * (1.0 - paper)' }
 //! ```
 //!
-//! `value` is an expression like an effect. The expression may use `paper`, and `x` and `y` (values
-//! of the axes). The result of the expression is a value of the metric, so a relative statement is
-//! shown against *our* baseline. A paper's headline without axis values ("up to") has no mark.
+//! The key `value` of a mark is an expression like an effect. The expression may use `paper`, and
+//! `x` and `y` (values of the axes). Its result is a value of the metric, so a relative statement
+//! is shown against *our* baseline. A number of a paper without axis values, such as "up to 20 %",
+//! has no mark.
 
 use crate::expression::{self, Constant, Values};
 use crate::{Axis, Estimates, Panel};
@@ -37,7 +38,7 @@ pub struct PaperMark {
 /// A mark of a paper's number at axis values that the experiment ran.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<'a> {
-    /// Definition of the mark in the experiment file.
+    /// Definition of the paper's mark in the experiment file.
     pub(crate) mark: &'a PaperMark,
     /// Index of the mark's axis value, for every axis of the experiment.
     pub(crate) places: Vec<usize>,

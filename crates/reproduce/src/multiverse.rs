@@ -1,5 +1,5 @@
-//! The multiverse of interpretations. Every setting that a paper leaves open is changed alone, and
-//! compared with the headline interpretation under equal arrivals.
+//! Judges statements under every interpretation of a paper. Every setting that a paper leaves open
+//! is changed alone, and compared with the headline interpretation under equal arrivals.
 //!
 //! `claims/open-readings.csv` has the settings, their values and the sentences that leave the
 //! settings open. The table was written from all statements before any of its runs started. The

@@ -327,7 +327,8 @@ fn heading(experiment: &Experiment) -> String {
     format!("{} {}: {}", experiment.id, experiment.figure, experiment.title)
 }
 
-/// Describes the origin of a verdict, such as "these runs" or a recorded date.
+/// Describes the origin of a verdict: "these runs" for runs of this command, else the seeds and the
+/// date of the record.
 #[must_use]
 fn origin(record: &Record, renewed: &[Record]) -> String {
     if renewed.contains(record) {

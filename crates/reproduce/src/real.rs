@@ -1,5 +1,5 @@
-//! Results with real packets: runs of the testbed judge statements, and simulations of an equal
-//! network are shown beside them.
+//! Results with real packets: runs of the testbed judge statements. Pages show simulations of an
+//! equal network beside these runs.
 //!
 //! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) has the format of any other
 //! experiment, but a caller with hosts executes its runs. Three tables in `claims/` record the
@@ -169,8 +169,8 @@ impl RealStudy {
         self.real.experiment()
     }
 
-    /// Returns the lateness of the switch in the runs with real hosts, and the differences to the
-    /// simulator.
+    /// Returns the quality of the runs with real hosts: the lateness of the switch, and the number
+    /// of decisions that differ from the simulator.
     #[must_use]
     pub fn runs(&self, date: &str) -> RealRuns {
         let of = |key: &str| -> Vec<f64> {

@@ -24,7 +24,7 @@ pub enum Owner {
 impl Owner {
     const ALL: [Self; 3] = [Self::Paper, Self::Ours, Self::Open];
 
-    /// Name of the side as tables write it.
+    /// Name of the side that must change, as tables write it, such as `paper`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -10,7 +10,7 @@ use bufferlab_theory::statements;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Statements and experiments that the names of a command select.
+/// Statements and experiments that the arguments of the command `reproduce` select.
 #[derive(Clone, Debug, Default)]
 pub struct Selection<'a> {
     /// Experiments for which the command judges all statements.
@@ -168,8 +168,8 @@ fn asked(plan: &Plan, claim: &ClaimCheck) -> BTreeSet<Asked> {
     all
 }
 
-/// Returns the queries of expressions when all values are equal; the first axis has the plan's
-/// values.
+/// Returns the queries of expressions when every metric has one constant value. The first axis has
+/// the plan's values.
 pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>) -> BTreeSet<Asked> {
     /// A source of metric values that answers every query with one value.
     struct Same(Vec<(String, f64)>);

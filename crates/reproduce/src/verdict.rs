@@ -46,7 +46,7 @@ pub enum Verdict {
     Void,
 }
 
-/// Standing of a statement: whether it holds according to its verdict.
+/// Whether a statement holds according to its verdict: yes, no, undecided, or not judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The statement holds as the paper prints it, or as corrected.
@@ -139,7 +139,7 @@ impl Verdict {
         TABLE[self as usize].1
     }
 
-    /// Standing of a statement that has the verdict `self`.
+    /// Returns whether a statement with the verdict `self` holds.
     #[must_use]
     pub const fn standing(self) -> Standing {
         TABLE[self as usize].2
@@ -182,7 +182,8 @@ const NOTICEABLE: f64 = 0.1;
 /// Multiple of the paper's effect from which an effect is an overshoot. This multiple was fixed
 /// before it judged any run.
 const OVERSHOOT: f64 = 2.0;
-/// Range of effect / paper's effect that counts as about the paper's size.
+/// Range of the ratio of measured effect to paper's effect in which the effects count as about
+/// equal.
 const ABOUT: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 
 impl Condition {
@@ -234,7 +235,7 @@ impl Condition {
         if strong { Verdict::Strong } else { Verdict::Pass }
     }
 
-    /// Whether a FAIL means that the scheme does better than the paper states.
+    /// Whether a condition fails because the scheme does better than the paper states.
     #[must_use]
     pub fn is_better(&self, estimate: &Estimate) -> bool {
         let half = estimate.half_width.unwrap_or(0.0);

@@ -44,8 +44,8 @@ pub struct Trial {
     pub changes: Vec<usize>,
     /// Verdict and measured result with the changed keys of the trial.
     pub judged: Judged,
-    /// Share of the difference between the interpretations that the trial's changes explain, in the
-    /// deciding condition.
+    /// Share of the difference between the two interpretations that the changed keys of the trial
+    /// explain, measured by the effect of the deciding condition.
     pub share: Option<f64>,
 }
 
@@ -241,10 +241,10 @@ fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     Ok(changes)
 }
 
-/// Groups the keys of an interpretation into changes. Returns the name of the group, and the
-/// component of the group that the key belongs to. A key of several transports is a single change.
-/// The topology is a single change, because some keys of a topology make no sense without the
-/// others.
+/// Groups the keys of an interpretation into changes, each of which is tried alone. Returns the
+/// name of the group, and the component of the group that the key belongs to. A key of several
+/// transports is a single change. The topology is a single change, because some of its keys make no
+/// sense without other keys.
 fn grouped(key: &str) -> (String, Option<&str>) {
     if let Some(part) = key.strip_prefix("topology.") {
         return ("topology".to_owned(), Some(part));

@@ -42,7 +42,7 @@ impl Claim {
             let lock = out.join(LOCK_FILE);
             let was_killed = lock.is_file();
             match Self::acquire(&lock, out) {
-                // The claim that created the folder has just removed the folder; try again.
+                // Another claim created the folder and has just removed the folder; try again.
                 Err(ResultsError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 claimed => {
                     let mut claim = claimed?;

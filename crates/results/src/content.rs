@@ -25,7 +25,7 @@ pub struct Content {
 /// A difference between the contents of two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// A key of the scenario has different values.
+    /// A key of the scenario has different values in the two runs.
     Key {
         /// Dotted key; entries of a list are numbered from 0.
         key: String,
@@ -99,7 +99,8 @@ impl Content {
         Ok(Self::new(&run.scenario_toml()?, &inputs, version, commit))
     }
 
-    /// Lists the differences of `other` from `self`, except in scenario keys that are `ignored`.
+    /// Lists the differences between two contents, except in scenario keys for which `ignored` is
+    /// true.
     #[must_use]
     pub fn differences(&self, other: &Self, ignored: impl Fn(&str) -> bool) -> Vec<Difference> {
         let values = |content: &Self| -> BTreeMap<String, String> { content.keys.iter().cloned().collect() };
@@ -130,13 +131,14 @@ impl Content {
 }
 
 impl Content {
-    /// Lists differences to a run with another seed; ignores the seed itself.
+    /// Lists the differences from a run with another seed, except for the seed itself.
     #[must_use]
     pub fn differences_between_seeds(&self, other: &Self) -> Vec<Difference> {
         self.differences(other, |key| key == "seed")
     }
 
-    /// Lists differences to a run of another policy; keys of the policy and the seed are ignored.
+    /// Lists the differences from a run of another policy, except for keys of the policy and the
+    /// seed.
     #[must_use]
     pub fn differences_between_policies(&self, other: &Self) -> Vec<Difference> {
         self.differences(other, |key| key == "seed" || is_of_policy(key))

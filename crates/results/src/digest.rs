@@ -50,7 +50,7 @@ pub struct FileInfo {
 }
 
 impl FileInfo {
-    /// Describes a file with the given name and content.
+    /// Computes the length and the checksum of a file with the given name and content.
     pub(crate) fn from_content(name: &str, content: &[u8]) -> Self {
         Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }

@@ -123,7 +123,7 @@ pub(crate) fn clear_barren(folder: &Path) {
     }
     let _ = remove_leftovers(folder);
     if entries(folder).iter().all(|(name, _)| name == LOCK_FILE || !name.starts_with('.')) {
-        // Ignore failed removals: the next command reports the file or folder that blocks it.
+        // Ignore failed removals: the next command reports the file or folder that blocks a run.
         for (name, path) in entries(folder) {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { remove_plan(&name, &path) };
         }

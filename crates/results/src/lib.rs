@@ -69,7 +69,7 @@ pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";
 /// Name of the HTML report in a run folder, if the user requested a report.
-/// The report is derived from the tables, so a new run removes it.
+/// The report is derived from the tables, so a new run removes the report.
 pub const REPORT_FILE: &str = "report.html";
 /// Name of the file with a comparison for programs.
 /// The file also records the order of the compared policies.

@@ -64,8 +64,8 @@ pub struct PolicyHead {
     pub name: String,
     /// Title of the policy in the registry.
     pub title: String,
-    /// Every parameter of the policy in the registry's order, also defaults.
-    /// Values have the syntax of a scenario file.
+    /// Every parameter of the policy in the registry's order, including defaults. Values have the
+    /// syntax of a scenario file.
     pub params: Vec<(String, String)>,
 }
 
@@ -93,7 +93,8 @@ pub struct NameTables {
 }
 
 impl NameTables {
-    /// Returns a name that occurs twice, and the kind of its list.
+    /// Returns a name that occurs twice in a list of names, and the kind of the list, such as
+    /// `hosts`.
     pub(crate) fn duplicate(&self) -> Option<(&'static str, &str)> {
         let lists = [("classes", &self.classes), ("switches", &self.switches), ("hosts", &self.hosts)];
         lists.into_iter().find_map(|(kind, list)| {
@@ -245,8 +246,8 @@ pub struct Totals {
     /// Number of ACKs that switches dropped; omitted if no ACK was dropped.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_acks: u64,
-    /// Lossless ingress queue that was nearest to a pause; omitted if a sender was paused, and
-    /// without lossless packets that waited.
+    /// Lossless ingress queue that was nearest to a pause. The field is omitted if a sender was
+    /// paused, or if no lossless packet waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest_pause: Option<QueueNearPause>,
 }

@@ -4,8 +4,8 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// The file of a table, with interrupted calls repeated.
-/// Parquet's reader gives up on interrupted calls, which occur on network file systems.
+/// The file of a table. Reads repeat a system call that a signal interrupts. Parquet's reader gives
+/// up on interrupted calls, which occur on network file systems.
 #[derive(Debug)]
 pub(crate) struct Patient<R = File>(pub(crate) R);
 

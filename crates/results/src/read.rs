@@ -50,7 +50,8 @@ impl RunResult {
             }
             Err(error) => return Err(ResultsError::io("read", &path)(error)),
         };
-        // Check before parsing: a changed bit may make the manifest appear to be another program's.
+        // Check before parsing: after a changed bit, the manifest may look like a file of another
+        // program.
         let sums = Sums::read(dir)?.unwrap_or_default();
         if sums.is_of_a_run() && sums.get(MANIFEST_FILE) != Some(&sha256(&bytes)) {
             let fault = FileFault::Content { name: MANIFEST_FILE.to_owned() };

@@ -25,7 +25,7 @@ fn field(column: &Column) -> Field {
     Field::new(column.name, data_type(column.kind), column.nullable).with_metadata(metadata)
 }
 
-/// Returns the type of a column in the file.
+/// Returns the Arrow type in which the file of a table stores a column.
 pub(crate) fn data_type(kind: ColumnKind) -> DataType {
     match kind {
         ColumnKind::U64 => DataType::UInt64,

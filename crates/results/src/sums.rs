@@ -178,7 +178,7 @@ pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> 
     Ok(())
 }
 
-/// Texts before and after the digest in a document.
+/// JSON texts before and after the digest at the end of a document.
 const DIGEST: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
 
 /// Appends a last field `sha256` to a JSON document of one object:

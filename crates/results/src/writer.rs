@@ -244,7 +244,7 @@ impl TableWriter {
     ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
         let group_rows = if table == PacketRow::NAME { PACKET_GROUP_ROWS } else { ROW_GROUP_ROWS };
-        // The settings of the writer make files with equal rows equal byte for byte.
+        // With these settings of the writer, files with equal rows have equal bytes.
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(group_rows))

@@ -2,8 +2,8 @@
 //!
 //! `rtl/circuits.toml` lists the circuits. For each circuit, `rtl/results` has the synthesis
 //! results of each size, the number of operations compared with the policy, and the proofs. The
-//! program embeds these tables. `policy show`, the policy pages and the ledger of the papers'
-//! statements read them through this crate.
+//! program embeds the tables. `policy show`, the policy pages and the ledger of the papers'
+//! statements read the tables through this crate.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ const DEPTH: &str = include_str!("../../../rtl/results/depth.csv");
 const COMPARED: &str = include_str!("../../../rtl/results/cosim.csv");
 const PROOFS: &str = include_str!("../../../rtl/results/proofs.csv");
 
-/// Error about an unreadable table of `rtl/`.
+/// Error about an unreadable table in the folder `rtl/`.
 #[derive(Debug, thiserror::Error)]
 pub enum HardwareError {
     /// The list of circuits cannot be read.
@@ -36,13 +36,13 @@ pub enum HardwareError {
 pub struct Circuit {
     /// Name of the circuit, such as `abm-shift`.
     pub name: String,
-    /// Top module of the circuit.
-    /// The cost is measured for this module, unless the circuit has a separate `cost_top`.
+    /// Top module of the circuit in Verilog. The cost is measured for the top module, unless the
+    /// circuit has a separate `cost_top`.
     pub top: String,
     /// Description of the circuit in a few words.
     pub about: String,
     /// The registered policy that the circuit implements. `None` if the circuit is only a part of
-    /// another circuit, or is measured only for comparison.
+    /// another circuit, or is measured only for comparison with other circuits.
     pub policy: Option<String>,
     /// The name that `bufferlab-circuits` uses for the policy.
     /// `None` if the circuit is measured only for comparison with other circuits.
@@ -79,9 +79,10 @@ pub struct Comparison {
     pub packets: u64,
     /// Number of clocks that the circuit needed for the compared operations.
     pub clocks: u64,
-    /// Number of outputs of the circuit that differ from the policy's.
+    /// Number of outputs of the circuit that differ from the outputs of the policy.
     pub differences: u64,
-    /// Remarks about the comparison: skipped cases of vectors, answers that rounding changed.
+    /// Remarks about the comparison: numbers of skipped vector cases, or of answers that rounding
+    /// changed.
     pub notes: String,
     /// First digits of the SHA-256 of the operations with the policy's answers.
     pub sheet_sha256: String,
@@ -92,9 +93,10 @@ pub struct Comparison {
 pub struct Proof {
     /// Name of the circuit.
     pub circuit: String,
-    /// Kind of proof: `prove` for properties that hold by induction, `cover` for traces that exist.
+    /// Kind of proof: `prove` for properties that hold by induction, `cover` for traces that must
+    /// exist.
     pub mode: String,
-    /// Outcome of the proof: `holds` or `reached`.
+    /// Outcome of the proof: `holds` for a property, `reached` for a trace.
     pub result: String,
 }
 
@@ -124,9 +126,9 @@ pub struct CircuitCost {
     pub million_packets_per_s: Option<f64>,
     /// Date on which the cost was measured.
     pub date: String,
-    /// Commit whose circuit was measured.
+    /// Git commit of the measured circuit.
     pub commit: String,
-    /// Cost in generic gates; `None` while the table is being read.
+    /// Cost of the circuit in generic gates; `None` until `depth.csv` is read.
     #[serde(skip)]
     pub gates: Option<CircuitDepth>,
 }
@@ -200,8 +202,8 @@ pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
 }
 
 /// Returns the circuits of a policy.
-/// A policy may have an exact and an approximate circuit, or circuits for a part and for the whole
-/// policy.
+/// A policy may have an exact and an approximate circuit, or circuits for a part of the policy and
+/// for the whole policy.
 ///
 /// # Errors
 /// Returns the errors of [`circuits()`].
@@ -210,7 +212,8 @@ pub fn of_policy(policy: &str) -> Result<Vec<Circuit>, HardwareError> {
 }
 
 impl Circuit {
-    /// Describes the circuit's latency, rate and rounding in one or two sentences.
+    /// Describes the latency, the rate of operations and the rounding of the circuit in one or two
+    /// sentences.
     #[must_use]
     pub fn timing(&self) -> String {
         let clocks = |count: u32| if count == 1 { "one clock".to_owned() } else { format!("{count} clocks") };
@@ -230,7 +233,7 @@ impl Circuit {
 }
 
 impl Circuit {
-    /// Number of compared operations, and number of operations that differ from the policy.
+    /// Number of compared operations, and number of operations in which circuit and policy differ.
     #[must_use]
     pub fn compared(&self) -> (u64, u64) {
         let sum = |of: fn(&Comparison) -> u64| self.comparisons.iter().map(of).sum();
@@ -243,7 +246,8 @@ impl Circuit {
         self.proofs.iter().any(|proof| proof.mode == "prove" && proof.result == "holds")
     }
 
-    /// Describes the evidence for the circuit in a sentence; empty without a comparison.
+    /// Describes in a sentence how well the circuit agrees with its policy; empty without a
+    /// comparison.
     #[must_use]
     pub fn evidence(&self) -> String {
         let (operations, differences) = self.compared();

@@ -1,11 +1,11 @@
-//! Tests that the pages show the measured results of circuits.
+//! Tests that the documentation pages show the measured results of circuits.
 //!
 //! The command `cargo xtask generate hardware` writes the tables of circuits in the pages.
 
 use bufferlab_pages::{assert_all, check_block};
 use bufferlab_rtl::{Circuit, circuits, comparisons_markdown, cost_markdown, of_policy};
 
-/// Compares the block `name` of a page with `wanted`.
+/// Compares the generated block `name` of a page with the expected text `wanted`.
 fn checked(page: &str, name: &str, wanted: &str) -> Result<(), String> {
     let begin = format!("<!-- {name}: begin; cargo xtask generate hardware -->\n");
     check_block(&format!("docs/{page}"), &begin, &format!("<!-- {name}: end -->"), &format!("\n{wanted}\n"))

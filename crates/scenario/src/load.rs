@@ -13,7 +13,8 @@ use bufferlab_document::tree::command_line_value;
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
-/// Name in place of a file for changes from the command line in errors ([`crate::Problem::file`]).
+/// Name that errors show in place of a file name for changes from the command line
+/// ([`crate::Problem::file`]).
 pub const COMMAND_LINE: &str = "set on the command line";
 
 /// Maximum length of a chain of files that extend one another.

@@ -39,7 +39,8 @@ impl SwitchSpec {
                 |port: &usize| entry.ports.is_empty() || entry.ports.iter().any(|&p| usize::from(p) == *port);
             let ports: Vec<u16> = ports.clone().filter(own).map(|port| (port - ports.start) as u16).collect();
             if ports.is_empty() {
-                // The entry is for ports of other memories, so this memory keeps its fast paths.
+                // The egress table is for ports of other memories, so this memory keeps its fast
+                // paths.
                 continue;
             }
             if let Some(groups) = &entry.scheduler {
@@ -56,7 +57,7 @@ impl SwitchSpec {
         Ok(scheduler)
     }
 
-    /// Whether the rate of a queue or port is limited.
+    /// Whether the switch limits the rate of any queue or port.
     #[must_use]
     pub fn limits_rates(&self) -> bool {
         self.egress.iter().any(|entry| entry.rate.is_some())
@@ -99,7 +100,7 @@ impl PfcSpec {
         self.by_port.iter().rev().find_map(own).unwrap_or(self.reaction)
     }
 
-    /// Whether some ports have other lossless priorities than others.
+    /// Whether the lossless priorities differ between the switch's ports.
     #[must_use]
     pub fn differs_by_port(&self) -> bool {
         !self.ports.is_empty() || self.by_port.iter().any(|entry| entry.priorities.is_some())
@@ -200,7 +201,7 @@ pub struct RdmaSpec {
     /// Whether a message is complete when its last ACK reaches the sender, not when its last byte
     /// reaches the receiver.
     pub ends_at_sender: bool,
-    /// Header bytes per segment in the ideal completion time, by which the slowdown is computed.
+    /// Header bytes per segment in the ideal completion time, from which the slowdown is computed.
     pub ideal_header_bytes: u32,
 }
 

@@ -9,15 +9,15 @@ use std::fmt;
 /// Reason why a text is not a value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterTextError {
-    /// The text is not a quantity of the parameter's dimension.
+    /// The parameter's text is not a quantity of the parameter's dimension.
     Quantity(QuantityError, Dimension),
-    /// The text is not a number.
+    /// The parameter's text is not a number.
     Number,
-    /// The text is not a whole number.
+    /// The parameter's text is not a whole number.
     Count,
-    /// The text is neither `true` nor `false`.
+    /// The parameter's text is neither `true` nor `false`.
     Flag,
-    /// The text is none of the parameter's allowed words.
+    /// The parameter's text is none of the words that the parameter allows.
     Word(&'static [Word]),
     /// A parameter whose values are tables, which only scenario files can have.
     Table,
@@ -108,7 +108,8 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Formats a value for [`parse_parameter`]. An absent default is formatted as its rule in words.
+/// Formats a value for [`parse_parameter`]. A default that a rule computes is formatted as the
+/// words of its rule.
 #[must_use]
 pub fn format_parameter(value: &ParamValue) -> String {
     let joined = |texts: Vec<String>| texts.join(",");

@@ -83,7 +83,7 @@ pub static REFERENCE_PAGES: &[ReferencePage] = &[
 ];
 
 impl ReferencePage {
-    /// Returns the text of the page as Markdown.
+    /// Returns the text of the reference page as Markdown.
     #[must_use]
     pub fn text(&self) -> String {
         let mut sections = String::new();

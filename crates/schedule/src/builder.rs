@@ -151,7 +151,8 @@ impl ScheduleBuilder {
         Ok(())
     }
 
-    /// Work of the given node; `None` if the schedule has no such node.
+    /// Work of the given node (transfer, computation or barrier); `None` if the schedule has no
+    /// such node.
     #[must_use]
     pub fn work(&self, node: NodeId) -> Option<Work> {
         self.works.get(node.index()).copied()

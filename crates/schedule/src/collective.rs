@@ -30,7 +30,7 @@ pub enum Operation {
     AllGather,
     /// Every rank has a vector of S bytes and receives its part, S/n bytes, of the sum.
     ReduceScatter,
-    /// Every rank has S bytes, of which each rank gets a different part of S/n bytes.
+    /// Every rank has S bytes, and sends a different part of S/n bytes to each rank.
     AllToAll,
     /// The first rank of the group has S bytes, and every other rank receives these bytes.
     Broadcast,

@@ -17,7 +17,8 @@ pub struct Schedule {
     pub(crate) names: Names,
     pub(crate) classes: Vec<String>,
     pub(crate) collectives: Vec<ScheduledCollective>,
-    /// First node of each run of successive nodes, with the collective of these nodes, if any.
+    /// First node of each sequence of successive nodes that belong to one collective or to none,
+    /// and the index of this collective.
     pub(crate) runs: Vec<(u32, Option<u32>)>,
     pub(crate) delays: Vec<Time>,
     /// Index of the first child edge of every node, followed by the number of all edges.
@@ -57,7 +58,7 @@ impl Schedule {
         (0..self.works.len() as u32).map(NodeId)
     }
 
-    /// Work that the given node represents.
+    /// Work that the given node represents: a transfer, a computation or a barrier.
     ///
     /// # Panics
     /// If the schedule has no such node. The other methods with a node as argument panic in this

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleTextError {
-    /// The file is not UTF-8 text, or has a broken line of CSV.
+    /// The schedule file is not UTF-8 text, or has a broken line of CSV.
     #[error("schedule {}: {cause}; expected a CSV file with the columns {REQUIRED}", path.display())]
     Csv {
         /// Path of the schedule file.

@@ -104,7 +104,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Turns on the records of single packets and the explanations of losses.
+    /// Turns on the recording of single packets and the explanation of packet losses.
     fn look_closely(&mut self, output: &OutputSpec) {
         if let Some(recorded) = output.packets {
             let nodes = self.switches.iter_mut().filter(|node| recorded.contains(node.id.0));

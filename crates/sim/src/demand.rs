@@ -113,7 +113,7 @@ impl Demand {
         self.schedules.start(world.timers());
     }
 
-    /// Releases schedule nodes that wait for events whose delay has passed.
+    /// Releases the schedule nodes whose awaited event was delayed until now.
     pub(crate) fn handle_schedule_release(&mut self, world: &mut World) {
         self.schedules.handle_release(world);
     }

@@ -62,8 +62,8 @@ pub struct Simulation {
     pub(crate) records: Records,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
-    /// Whether the run neither measures delays nor verifies identities. Then a switch may forward a
-    /// packet without a queue.
+    /// Whether the run neither measures delays nor verifies accounting identities. In such a run a
+    /// switch may forward a packet without a queue.
     pub(crate) is_plain: bool,
     pub(crate) events: u64,
     /// Whether the timer for the end of the arrival phase has expired.

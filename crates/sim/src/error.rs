@@ -16,9 +16,9 @@ pub enum SimError {
     /// The marking rule does not fit a switch.
     #[error("switch {switch}: marking: {source}")]
     Marker {
-        /// Name of the switch that the rule does not fit.
+        /// Name of the switch that the marking rule does not fit.
         switch: String,
-        /// Reason why the rule does not fit the switch.
+        /// Reason why the marking rule does not fit the switch.
         source: bufferlab_core::BuildError,
     },
     /// The classifier does not fit a switch.
@@ -36,7 +36,8 @@ pub enum SimError {
     /// A custom marking rule failed during the run. The rule's later marks have no meaning.
     #[error(transparent)]
     MarkingFailed(Box<FailedMarking>),
-    /// A congestion control failed during the run. The control's later packets have no meaning.
+    /// A congestion control failed during the run. Packets that this congestion control sends later
+    /// have no meaning.
     #[error(transparent)]
     ControlFailed(Box<FailedControl>),
     /// The scheduler does not fit the switch's queues.
@@ -155,7 +156,7 @@ pub struct FailedControl {
     pub dst: String,
     /// Time at which the congestion control failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the control's failure, with the error that caused the failure.
+    /// Kind of the congestion control's failure, with the error that caused the failure.
     pub failure: bufferlab_transport::ControlFailure,
 }
 
@@ -192,11 +193,11 @@ pub struct FailedMarking {
     pub rule: String,
     /// Name of the switch of the marking rule.
     pub switch: String,
-    /// Port and priority of the packet for which the rule was called.
+    /// Port and priority of the packet for which the marking rule was called.
     pub queue: (u16, u8),
     /// Time at which the marking rule failed.
     pub time: bufferlab_units::Time,
-    /// Kind of the rule's failure, with the error that caused the failure.
+    /// Kind of the marking rule's failure, with the error that caused the failure.
     pub failure: bufferlab_core::MarkingFailure,
 }
 

@@ -150,7 +150,7 @@ impl Hosts {
         }
     }
 
-    /// Tables of all live flows, for reading.
+    /// Read-only access to the tables of all live flows.
     pub(crate) fn flows(&self) -> &Flows {
         &self.flows
     }
@@ -245,9 +245,9 @@ impl Hosts {
         }
     }
 
-    /// Frees the connection of a TCP sender that has learnt that all data has arrived.
-    /// Retransmissions still in the network do not matter to the connection,
-    /// and the source cannot know of these packets.
+    /// Frees the connection of a TCP sender that knows of the arrival of all data.
+    /// Retransmissions still in the network do not matter to the connection, and the source
+    /// cannot know of these packets.
     #[inline]
     fn end_sending(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         self.note_sent(slot);
@@ -319,7 +319,7 @@ impl Hosts {
         }
     }
 
-    /// Takes the first packet that waits at the NIC and whose priority is not paused.
+    /// Takes the first waiting packet of the NIC in a priority that is not paused.
     fn dequeue_unpaused(&mut self, uplink: &Uplink<'_>) -> Option<PacketId> {
         let card = &mut self.cards[uplink.host()];
         let paused = card.paused;

@@ -9,7 +9,7 @@ use std::ops::{Index, IndexMut};
 
 /// Id of one item among items of its kind, numbered from zero.
 pub(crate) trait Id: Copy {
-    /// Number of the item, for use as an index.
+    /// Number of the item with this id, for use as an index of a table.
     fn index(self) -> usize;
 
     /// Converts the number `index` of an item to the item's id.

@@ -60,14 +60,14 @@ pub use observe::explain::{ExplainRequest, ExplainedEvent, Explanations};
 use crate::host::flow;
 use crate::world::packet;
 
-/// Bytes of a live packet: its slot, and its entry in the list of free slots. The number of packet
-/// slots is the peak number of live packets. A packet in a switch also takes the buffer's record
-/// (`bufferlab_core::Stored`).
+/// Memory of a live packet (bytes): its slot, and its entry in the list of free slots. The number
+/// of packet slots is the peak number of live packets. A packet in a switch also takes the buffer's
+/// record (`bufferlab_core::Stored`).
 pub const BYTES_PER_PACKET: usize = size_of::<packet::Slot>() + size_of::<ids::PacketId>();
 
-/// Bytes of a live flow: sender, receiver, data needed at its end, and the slot's bookkeeping.
-/// A flow also takes further memory of its transport: the state of its congestion control,
-/// and the list of gaps of its receiver.
+/// Memory of a live flow (bytes): sender, receiver, data needed at its end, and the slot's
+/// bookkeeping. A flow also takes further memory of its transport: the state of its congestion
+/// control, and the list of gaps of its receiver.
 pub const BYTES_PER_FLOW: usize = size_of::<flow::SenderSlot>()
     + size_of::<flow::ReceiverSlot>()
     + size_of::<Option<flow::FlowInfo>>()

@@ -30,7 +30,7 @@ pub(crate) struct View<'a> {
     pub(crate) topology: &'a Topology,
 }
 
-/// Records of a run, except the records that each switch has of its queues.
+/// Records of a run, without the records of queues, which are in the switches.
 #[derive(Clone, Debug)]
 pub(crate) struct Records {
     pub(crate) output: OutputSpec,

@@ -41,8 +41,8 @@ const FRAME_BYTES: u32 = 64;
 /// Size of a pause quantum, 512 bits (bytes).
 const QUANTUM_BYTES: u64 = 64;
 const PRIORITY_BITS: u32 = 5;
-/// Number of bits for a link's number and a priority.
-/// The higher bits contain the link's generation.
+/// Number of bits of a timer's key that contain a link's number and a priority. The higher bits
+/// contain the link's generation.
 const TARGET_BITS: u32 = 23;
 
 /// Pause state of one priority on one link.
@@ -93,11 +93,11 @@ pub(crate) struct Pfc {
     watches: Vec<Watch>,
     storms: Table<StormId, Storm>,
     cycles: Vec<Cycle>,
-    /// Pauses and storms that have ended and whose rows are not written yet.
+    /// Ended pauses and storms whose rows are not written yet.
     spans: Vec<PauseSpanRow>,
     storm_rows: Vec<WatchdogRow>,
-    /// Journal of recent changes, so that a shard can undo these changes. `None` if the network is
-    /// not divided into shards.
+    /// Journal of recent changes of pause states, so that a shard can undo these changes. `None` if
+    /// the network is not divided into shards.
     journal: Option<Box<Journal>>,
 }
 
@@ -115,7 +115,7 @@ impl Target {
     }
 }
 
-/// Key of a timer: one priority of a link, with the link's generation.
+/// Key of a pause timer: one priority of a link, with the link's generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PauseKey(u32);
 
@@ -177,7 +177,7 @@ impl Pfc {
         }))
     }
 
-    /// Number of priorities of a link that have a state.
+    /// Number of priorities of a link that have a pause state.
     fn priorities(&self) -> u8 {
         u8::try_from(self.width).expect("a mask of 32 bits names the lossless priorities")
     }
@@ -186,7 +186,7 @@ impl Pfc {
         target.link.index() * self.width + usize::from(target.priority)
     }
 
-    /// Link and priority of the state at index `at`.
+    /// Link and priority of the pause state at index `at`.
     fn target_at(&self, at: usize) -> Target {
         let priority =
             u8::try_from(at % self.width).expect("a mask of 32 bits names the lossless priorities");
@@ -201,7 +201,7 @@ impl Pfc {
         spec.is_some_and(|spec| spec.differs_by_port() && spec.mask_at(port) >> target.priority & 1 == 0)
     }
 
-    /// Counts a packet of `priority` that arrived at `port` of `node` and that `node` lost.
+    /// Counts a packet of `priority` that `node` lost after its arrival at `port`.
     #[cold]
     pub(crate) fn note_loss(&mut self, node: &SwitchNode, port: u16, priority: u8) {
         let mask = self.specs[node.id].as_ref().map_or(0, |spec| spec.mask_at(port));
@@ -259,7 +259,7 @@ impl Pfc {
         self.request_frame(world, target);
     }
 
-    /// Sends a frame with the demanded state of `target` as soon as the opposite link is free.
+    /// Sends a pause or resume frame about `target` as soon as the opposite link is free.
     fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
         if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {
@@ -282,7 +282,7 @@ impl Pfc {
         }
     }
 
-    /// Sends a frame over the link `back` with the current demands.
+    /// Sends a frame over the link `back` that demands the current pauses.
     pub(crate) fn handle_frame_start(&mut self, world: &mut World, back: LinkId) {
         let priorities = std::mem::take(&mut self.waiting[back]);
         let link = self.reverse[back];
@@ -302,8 +302,8 @@ impl Pfc {
         self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction_at(port)))
     }
 
-    /// Records that a frame with the demand on `target` begins to leave.
-    /// The neighbour obeys the pause at the time `obeyed`.
+    /// Records that the transmission of a pause or resume frame about `target` begins. The
+    /// neighbour obeys the pause at the time `obeyed`.
     fn announce(&mut self, world: &mut World, target: Target, obeyed: Time) {
         let now = world.now();
         let state = self.state(target);

@@ -72,7 +72,7 @@ pub(crate) struct SwitchNode {
     slice_of_port: Vec<u16>,
     /// Shadow policies of each slice, if the run explains events.
     panels: Vec<Panel>,
-    /// Timers of limited rates that have not expired: their times and ports.
+    /// Timers of rate limits that have not expired: expiry time and port of each timer.
     rate_timers: BTreeSet<(Time, u16)>,
 }
 
@@ -229,8 +229,8 @@ impl SwitchNode {
         self.slices().map(|slice| slice.core.buffer().capacity()).sum()
     }
 
-    /// Returns slice `index` with its observer, for a switch that has more observers
-    /// than its record.
+    /// Returns slice `index` with its observer, for a switch with
+    /// several slices or shadow policies.
     #[cold]
     fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
         let everywhere_bytes = self.occupancy();
@@ -301,7 +301,7 @@ impl SwitchNode {
         }
     }
 
-    /// Handles a packet whose last bit has reached `ingress_port` and whose route leads to
+    /// Handles a packet whose last bit has reached `ingress_port`. The packet's route leads to
     /// `egress_port`. Returns whether the switch stored the packet.
     #[inline]
     pub(crate) fn receive(
@@ -333,8 +333,8 @@ impl SwitchNode {
         }
     }
 
-    /// Receives a packet like [`Self::receive`], for a switch that has more observers
-    /// than its record.
+    /// Receives a packet like [`Self::receive`], for a switch with
+    /// several slices or shadow policies.
     #[inline(never)]
     fn receive_in_slice(
         &mut self,
@@ -506,8 +506,8 @@ impl SwitchNode {
         slice.core.handle_pause(port - slice.first_port, priority, paused);
     }
 
-    /// Time at which a limited rate lets `port` send again, if a timer for this time is not set
-    /// yet. The driver sets the timer.
+    /// Time at which a rate limit lets `port` send again, if a timer for this time is not set yet.
+    /// The driver sets the timer.
     pub(crate) fn note_rate_timer(&mut self, port: u16, now: Time) -> Option<Time> {
         let slice = self.slices().nth(self.slice_of(port))?;
         let at = slice.core.next_send(port - slice.first_port)?;

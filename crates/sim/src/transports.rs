@@ -88,7 +88,7 @@ fn info_of(spec: &TransportSpec) -> Result<Option<&'static CongestionControlInfo
     info.map(Some).ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))
 }
 
-/// Congestion control with parameters that may depend on the path, which `config` describes.
+/// Congestion control with parameters for the path that `config` describes.
 fn control_of(spec: &TransportSpec, profile: Profile, config: &TcpConfig) -> Result<Control, SimError> {
     if let Some(pacing) = &spec.pacing {
         let gap = pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes));
@@ -173,7 +173,7 @@ fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_r
             last_resort: LastResort::Everything,
             states: CongestionStates::Ns3,
             first_flight_limit: UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-            // The simulator ns-3 counts payload for the pace and the window.
+            // The simulator ns-3 counts only payload for the pace and the window of a sender.
             segment_wire_bytes: spec.segment_bytes,
             uncounted_wire_bytes: if spec.rdma.is_some() { spec.header_bytes } else { 0 },
             ..read_as_rfc

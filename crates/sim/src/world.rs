@@ -93,7 +93,8 @@ impl World {
         self.calendar.next()
     }
 
-    /// Order of the event that [`Self::next_link_event`] has just returned.
+    /// Position of the event that [`Self::next_link_event`] has just returned, among the link
+    /// events of its instant.
     pub(crate) fn place_of(&self, upcoming: Upcoming) -> LinkPlace {
         self.calendar.place(upcoming)
     }
@@ -323,8 +324,8 @@ impl Uplink<'_> {
         self.world.packets.remove(id);
     }
 
-    /// Reports that switches have added to a packet.
-    /// The reports are still valid if the packet was just removed.
+    /// Telemetry reports that switches have added to a packet. The reports are still valid if the
+    /// packet was just removed.
     #[inline]
     pub(crate) fn reports(&self, id: PacketId) -> &[HopReport] {
         self.world.telemetry.reports(id)

@@ -128,6 +128,7 @@ fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     println!(
         "measured: one more live flow of one packet takes {measured:.0} bytes at the peak, lists that double included"
     );
-    // The packet's cache line takes 64 B of the bytes per flow, in a list whose capacity doubles.
+    // The memory per flow includes the 64 B of the packet's cache line, in a
+    // list whose capacity doubles.
     assert!(measured < 1_270.0, "{measured} bytes per flow");
 }

@@ -15,7 +15,8 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 const TCP: &str = "congestion_control = \"newreno\"";
 const TRAFFIC: &str = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                        load_of = \"host_links\"\npattern = \"all_to_all\"";
-/// Largest ratio of estimate to measurement. A higher estimate would refuse scenarios that can run.
+/// Largest ratio of estimated to measured memory. A higher estimate would
+/// refuse scenarios that can run.
 const TOO_CAREFUL: f64 = 2.5;
 /// Size below which the error of an estimate does not matter (bytes).
 const LITTLE: u64 = 3_000_000;
@@ -29,7 +30,8 @@ fn built(scenario: &Scenario) -> u64 {
     peak
 }
 
-/// Checks one scenario. `held` bytes of the estimate belong to the scenario itself.
+/// Compares estimate and measurement for a scenario. `held` bytes of the estimate
+/// belong to the scenario itself.
 fn check(name: &str, scenario: &Scenario, held: u64) {
     let estimate = MemoryEstimate::new(scenario);
     let (said, found) = (estimate.bytes() - held, built(scenario));

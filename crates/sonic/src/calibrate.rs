@@ -26,11 +26,11 @@ const EXPONENTS: std::ops::RangeInclusive<i8> = -8..=8;
 /// Watermarks of a priority group or a queue at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Name of the port that has the group or queue.
+    /// Name of the port that has the priority group or queue.
     pub port: String,
     /// Number of the priority group or queue at its port.
     pub index: u8,
-    /// Whether the reading is of a priority group, not of a queue.
+    /// Whether the watermarks are of a priority group (true) or of a queue (false).
     pub is_group: bool,
     /// Peak of the shared memory since the watermarks were cleared (bytes).
     pub shared: u64,
@@ -46,7 +46,7 @@ pub struct Reading {
 /// All watermarks of a switch at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Readings of the switch's groups and queues.
+    /// Watermark readings of the switch's priority groups and queues.
     pub readings: Vec<Reading>,
     /// Watermarks of the buffer pools (bytes), by name.
     pub pools: BTreeMap<String, u64>,
@@ -58,7 +58,7 @@ pub struct Sample {
 pub struct Interval {
     /// Lower bound of the estimated value.
     pub least: f64,
-    /// Upper bound of the estimated value; absent if no reading limits the value.
+    /// Upper bound of the estimated value; absent if no watermark limits the value.
     pub most: Option<f64>,
 }
 
@@ -78,14 +78,14 @@ impl Interval {
     }
 }
 
-/// Estimate of a profile's alpha, pool and reserve.
+/// Estimate of a buffer profile's alpha, pool and reserve.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfileEstimate {
     /// Name of the estimated profile.
     pub profile: String,
     /// Name of the pool that the profile is in.
     pub pool: String,
-    /// Number of readings of groups or queues that reached their limit.
+    /// Number of watermark readings from groups or queues that reached their limit.
     pub readings: usize,
     /// Bounds of the profile's alpha, if the pool has the configured size.
     pub alpha: Interval,
@@ -113,7 +113,7 @@ pub struct Calibration {
     pub cell_divides: u64,
     /// Cell of the chip (bytes); 1 if the chip counts bytes.
     pub cell: u64,
-    /// Estimates of the profiles that have readings.
+    /// Estimates for the buffer profiles that have watermark readings.
     pub profiles: Vec<ProfileEstimate>,
     /// Peak memory of each pool (bytes): a lower bound of the pool's size.
     pub pools: BTreeMap<String, u64>,
@@ -142,7 +142,8 @@ struct Gathered {
 struct Reached {
     /// Peak of the shared memory of this group or queue (bytes).
     own: u64,
-    /// Shared memory of each other group or queue of the pool (bytes), if it is above 0.
+    /// Shared memory of each other group or queue of the pool (bytes), without empty groups and
+    /// queues.
     others: Vec<u64>,
     /// Watermark of the whole buffer pool (bytes).
     pool: Option<u64>,
@@ -150,19 +151,19 @@ struct Reached {
 
 /// Largest number of other groups or queues whose order of filling the estimate tries.
 const OTHERS_MAX: usize = 12;
-/// Logarithm of the odds against an alpha that leaves a reading unexplained. With the true alpha,
-/// few readings are unexplained: only readings of groups or queues that filled in turns.
+/// Evidence (log odds) for an alpha that cannot explain a watermark reading. The true alpha
+/// explains almost all readings, except of groups or queues that filled in turns.
 const UNEXPLAINED: f64 = -4.0;
-/// Distance of an exponent of alpha from a bound. Within this distance, the exponent is likelier
-/// than the exponents between the bounds.
+/// Distance from a bound of alpha (in steps of the exponent). An exponent of alpha within this
+/// distance is likelier than the exponents between the bounds.
 const TIGHT: f64 = 0.2;
 /// Weight of the evidence from another profile that has an equal configured alpha.
 const PEER: f64 = 0.5;
 
 impl Reached {
-    /// Evidence of the reading for an alpha: the logarithm of the odds that the limit of a wrong
-    /// alpha does not fit the reading. The more orders of filling the estimate tries, the likelier
-    /// one order fits by chance.
+    /// Evidence of a watermark reading for an alpha, as log odds: high if a wrong alpha would
+    /// rarely fit the reading. The more orders of filling the estimate tries, the likelier one
+    /// order fits by chance.
     fn evidence(&self, alpha: f64, shared: u64, packet: u64) -> f64 {
         let (own, packet) = (self.own as f64, packet as f64);
         // Before its last packet, the group or queue was below its limit. The limit was higher
@@ -355,7 +356,7 @@ impl Gathered {
         }
     }
 
-    /// Returns the evidence of all readings for each exponent in [`EXPONENTS`].
+    /// Returns the evidence of all watermark readings for each exponent of alpha in [`EXPONENTS`].
     fn evidence(&self) -> Vec<f64> {
         let of = |exponent: i8| {
             let alpha = 2f64.powi(i32::from(exponent));
@@ -374,9 +375,9 @@ impl Gathered {
             _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
         };
         // A bound of alpha is tight if a group or queue with the profile filled alone, or filled
-        // last. Later packets of other groups or queues loosen the bound a little, and then no
-        // evidence decides. Farther from the bounds, the exponent in the middle between the bounds
-        // is the likeliest.
+        // last. Later packets of other groups or queues loosen the bound a little, and then the
+        // evidence cannot distinguish the exponents. Farther from the bounds, the exponent in the
+        // middle between the bounds is the likeliest.
         let bounds = [Some(self.alpha.least.max(f64::MIN_POSITIVE)), self.alpha.most]
             .map(|bound| bound.map(f64::log2));
         let known: Vec<f64> = bounds.into_iter().flatten().collect();
@@ -407,7 +408,7 @@ impl Gathered {
     }
 }
 
-/// Describes the configured values that the readings exclude, in sentences.
+/// Describes the configured values that the watermark readings exclude, in sentences.
 fn departures(profiles: &[ProfileEstimate], divisor: u64, chip: &Chip) -> Vec<String> {
     let mut found = Vec::new();
     if divisor > 0 && !divisor.is_multiple_of(chip.cell) {

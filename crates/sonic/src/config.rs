@@ -68,7 +68,7 @@ pub enum Mode {
     Dynamic,
 }
 
-/// Values of an entry of `BUFFER_POOL`.
+/// Values of an entry of the table `BUFFER_POOL`.
 #[derive(Clone, Debug)]
 pub struct Pool {
     /// Place of the pool's entry in the configuration files.
@@ -79,7 +79,7 @@ pub struct Pool {
     pub mode: Option<Placed<Mode>>,
     /// Size of the pool (bytes); absent if the switch computes the size.
     pub size: Option<Placed<u64>>,
-    /// Headroom that groups share in the pool (bytes).
+    /// Headroom that priority groups share in the pool (bytes).
     pub xoff: Option<Placed<u64>>,
     /// Percentage of the switch's pool memory that belongs to the pool.
     pub percentage: Option<Placed<u64>>,
@@ -94,7 +94,7 @@ pub enum Threshold {
     Static(u64),
 }
 
-/// Values of an entry of `BUFFER_PROFILE`.
+/// Values of an entry of the table `BUFFER_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// Place of the profile's entry in the configuration files.
@@ -103,13 +103,15 @@ pub struct Profile {
     pub name: String,
     /// Name of the pool that the profile is in.
     pub pool: Option<Placed<String>>,
-    /// Reserve of each group or queue with the profile (bytes).
+    /// Reserve of each priority group or queue with the profile (bytes).
     pub size: Option<Placed<u64>>,
     /// Limit of the profile in the pool.
     pub threshold: Option<Placed<Threshold>>,
-    /// Occupancy at which a group with the profile resumes at the latest (bytes).
+    /// Occupancy at which a priority group with the profile resumes its sender at the latest
+    /// (bytes).
     pub xon: Option<Placed<u64>>,
-    /// Distance below the threshold at which a group with the profile resumes (bytes).
+    /// Distance below the threshold at which a priority group with the profile resumes its sender
+    /// (bytes).
     pub xon_offset: Option<Placed<u64>>,
     /// Headroom of the profile beyond the threshold (bytes). A profile with headroom is lossless.
     pub xoff: Option<Placed<u64>>,
@@ -119,7 +121,7 @@ pub struct Profile {
     pub discard_action: Option<Placed<String>>,
 }
 
-/// Reference of a group or queue to its profile.
+/// Reference of a priority group or queue to its buffer profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
     /// The group or queue has the buffer profile of the given name.
@@ -164,7 +166,7 @@ impl Map {
     }
 }
 
-/// Values of an entry of `PORT_QOS_MAP`.
+/// Values of an entry of the table `PORT_QOS_MAP`.
 #[derive(Clone, Debug)]
 pub struct PortQos {
     /// Place of the port's entry in the configuration files.
@@ -179,7 +181,7 @@ pub struct PortQos {
     pub scheduler: Option<Placed<String>>,
 }
 
-/// Values of an entry of `QUEUE`.
+/// Values of an entry of the table `QUEUE`.
 #[derive(Clone, Debug)]
 pub struct QueueSetting {
     /// Place of the queue's entry in the configuration files.
@@ -203,7 +205,7 @@ pub struct Wred {
     pub probability: Option<Placed<u64>>,
 }
 
-/// Values of an entry of `WRED_PROFILE`.
+/// Values of an entry of the table `WRED_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct WredProfile {
     /// Place of the marking profile in the configuration files.
@@ -214,7 +216,7 @@ pub struct WredProfile {
     pub colours: [Wred; 3],
 }
 
-/// Values of an entry of `SCHEDULER`.
+/// Values of an entry of the table `SCHEDULER`.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// Place of the scheduler's entry in the configuration files.
@@ -237,7 +239,7 @@ pub struct Scheduler {
     pub counts_packets: bool,
 }
 
-/// Values of an entry of `PFC_WD`.
+/// Values of an entry of the table `PFC_WD`.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
     /// Place of the watchdog's entry in the configuration files.
@@ -261,14 +263,14 @@ pub struct LookupRow {
     pub cable_metres: f64,
     /// Reserve of a priority group (bytes).
     pub size: u64,
-    /// Occupancy at which a group resumes at the latest (bytes).
+    /// Occupancy at which a priority group resumes its sender at the latest (bytes).
     pub xon: u64,
     /// Headroom of a priority group (bytes).
     pub xoff: u64,
     /// Value of `dynamic_th` or `static_th`; the mode of the pool decides which of the two keys the
     /// row has.
     pub threshold: i64,
-    /// Distance below the threshold at which a group resumes (bytes).
+    /// Distance below the threshold at which a priority group resumes its sender (bytes).
     pub xon_offset: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Differences between two configurations, as bytes and consequences instead of keys.
+//! Differences between two switch configurations, as numbers of bytes and consequences for packets.
 
 use crate::config::Config;
 use crate::explain::{Explanation, Headroom, Limit, Way, explain};

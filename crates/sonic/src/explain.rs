@@ -40,7 +40,8 @@ pub struct Explanation {
     pub parts: Vec<Part>,
     /// Sum of all pools divided by the memory; above 1, some memory is promised more than once.
     pub promised_ratio: Option<f64>,
-    /// Terms of the sum that gives the shared memory of one slice, in cells.
+    /// Pool size, headroom and reserves in the sum that gives the shared memory of one slice
+    /// (cells).
     pub terms: Vec<Term>,
     /// Kinds of ports, each with the names of its ports.
     pub kinds: Vec<PortKind>,
@@ -120,8 +121,8 @@ fn pools(config: &Config) -> Vec<Part> {
     config.pools.iter().map(part).collect()
 }
 
-/// Returns headroom, reserves and shared memory of all slices. For a gross pool, these parts are
-/// the terms of the sum that gives the shared memory.
+/// Returns headroom, reserves and shared memory of all slices. The size of a gross pool includes
+/// headroom and reserves.
 fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let whole = |cells: u64| cells * memory.chip.cell * memory.chip.slices;
     let mut parts = vec![Part {
@@ -142,7 +143,7 @@ fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     parts
 }
 
-/// Adds the headroom and reserves that are subtracted from a gross pool.
+/// Adds the headroom and reserves, which are parts of the size of a gross pool.
 fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let cell = memory.chip.cell;
     let Reserves { groups, private_headroom, queues, private_groups } = memory.reserves;

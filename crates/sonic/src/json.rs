@@ -1,4 +1,5 @@
-//! JSON files: `config_db.json`, rendered parts, and dumps with flat keys `TABLE|key`.
+//! JSON files: `config_db.json`, rendered parts of a configuration, and dumps with flat keys
+//! `TABLE|key`.
 //!
 //! The reader parses each level of the JSON separately from raw values, which point into the text.
 //! So every key has its line, and repeated keys are detected. The reader parses no level below the
@@ -57,7 +58,7 @@ fn flat_key(name: &str) -> Option<(String, String)> {
     Some((running.unwrap_or(table).to_owned(), key))
 }
 
-/// Whether a name on the first level is a chip instead of a table.
+/// Whether a name on the first level of the JSON is the name of a chip, not of a table.
 fn is_chip(name: &str) -> bool {
     let number = name.strip_prefix("asic");
     name == "localhost"
@@ -72,7 +73,8 @@ struct Document<'t> {
 
 impl<'t> Document<'t> {
     fn line(&self, value: &RawValue) -> u32 {
-        // A raw value borrows from the text, so the difference of the pointers is its offset.
+        // A raw JSON value borrows from the text, so the difference of the pointers is the value's
+        // offset.
         let offset = (value.get().as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         self.lines.line(self.text, offset.min(self.text.len()))
     }

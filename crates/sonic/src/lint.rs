@@ -411,7 +411,8 @@ pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintErr
     Ok(all)
 }
 
-/// Whether a counted finding has this severity or a higher severity.
+/// Whether at least one finding has the severity `at` or a higher one; findings of switched-off
+/// rules do not count.
 #[must_use]
 pub fn fails(findings: &[Finding], at: Severity) -> bool {
     findings.iter().any(|finding| finding.severity <= at && finding.allowed.is_none())

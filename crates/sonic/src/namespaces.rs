@@ -51,7 +51,7 @@ impl Namespaces {
     }
 }
 
-/// Returns the chip whose number ends the file's name.
+/// Returns the chip whose number is at the end of the file's name.
 fn chip(name: &str) -> Option<String> {
     let file = name.rsplit(['/', '\\']).next()?;
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);

@@ -123,7 +123,8 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: Some(1_810),
     },
-    // SONiC writes these inputs today; no test compares the inputs with published rows.
+    // Current SONiC files have these inputs of the calculation, but no test compares the inputs
+    // with published rows.
     Inputs {
         name: "spectrum1",
         models: &["SN2"],

@@ -13,7 +13,7 @@ pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
 /// Profile of a priority group or queue, or the reason why the profile is absent.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    /// No profile is assigned to the group or queue.
+    /// No buffer profile is assigned to the priority group or queue.
     Nothing,
     /// The profile is in the configuration, or the switch makes it from a row of
     /// `pg_profile_lookup.ini`.
@@ -29,7 +29,7 @@ pub enum Resolved {
 }
 
 impl Resolved {
-    /// Returns the profile of the group or queue; `None` if no profile applies.
+    /// Returns the buffer profile of the priority group or queue; `None` if no profile applies.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         match self {
@@ -95,8 +95,8 @@ impl Config {
         self.pools.get_key_value(name).map(|(name, pool)| (name.as_str(), pool))
     }
 
-    /// Whether groups share headroom: a pool has a size of shared headroom, or the configuration
-    /// has an over-subscription ratio.
+    /// Whether priority groups share headroom: a pool has a size of shared headroom, or the
+    /// configuration has an over-subscription ratio.
     #[must_use]
     pub fn shared_headroom(&self) -> bool {
         let shared = self.pools.values().any(|pool| pool.xoff.as_ref().is_some_and(|xoff| xoff.value > 0));

@@ -13,7 +13,7 @@ pub(crate) fn detect(text: &str) -> bool {
     text.lines().any(|line| title(line).is_some())
 }
 
-/// Returns the table and the key that the title of an output block stands for.
+/// Returns the configuration table and the key for the title of an output block.
 fn title(line: &str) -> Option<(&'static str, &str)> {
     let line = line.trim_end();
     if line == "Lossless traffic pattern:" {

@@ -108,7 +108,7 @@ struct Import<'a> {
     file: &'a Arc<str>,
     raw: &'a mut RawTables,
     name: &'static str,
-    /// Number of the file's line that the reader is at, from 1.
+    /// Number of the line that the reader currently reads, from 1.
     line: u32,
     refused: Option<Refusal>,
 }

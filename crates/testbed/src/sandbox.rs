@@ -44,7 +44,8 @@ pub enum SandboxSide {
     Inside,
 }
 
-/// Returns whether this process is before, outside or inside the sandbox.
+/// Returns whether this process has no sandbox yet, or is the outer or inner process of the
+/// sandbox.
 #[must_use]
 pub fn place() -> SandboxSide {
     match env::var_os(PLACE) {

@@ -16,7 +16,7 @@ use std::io;
 /// Record of the switch, from which the tables of a run are computed.
 #[derive(Debug)]
 pub(crate) struct SwitchLog<'a> {
-    /// Rows of the record in the order of arrival.
+    /// Rows of the switch's record, in the order of the packets' arrivals.
     pub(crate) rows: &'a [Recorded],
     /// Time at which the clock of the record is zero (ns since 1970).
     pub(crate) epoch_ns: u64,

@@ -90,7 +90,7 @@ impl Bench {
         self.pace = pace;
     }
 
-    /// From now on, keeps the queue `place` as long as the queue's limit allows.
+    /// From now on, refills the queue `place` whenever the queue's limit allows a packet.
     pub(crate) fn keep_full(&mut self, place: PortQueue) {
         self.greedy.push(place);
     }

@@ -71,8 +71,8 @@ pub(crate) struct BurstResult {
     free: f64,
     /// Possible error of the free buffer before the burst (bytes).
     slack: f64,
-    /// Two packets divided by the weight of the burst (bytes): the error of the free buffer that
-    /// the burst's packets cause.
+    /// Possible error of the free buffer because the burst consists of packets: the size of two
+    /// packets divided by the burst's threshold factor (bytes).
     own: f64,
     /// Arrival rate of the burst at a queue, and growth rate of this queue (bytes/s).
     rates: (f64, f64),
@@ -103,7 +103,7 @@ impl BurstResult {
         let off = time * self.part();
         let (packet, (arrival, growth)) = (f64::from(self.packet), self.rates);
         let named = |quantity: &str| format!("{name}: {quantity}");
-        // At any time, every quantity of the burst may be wrong by one packet.
+        // At any time, the arrived and the stored bytes of the burst may be wrong by one packet.
         vec![
             Check::equal(
                 named("lossless for"),

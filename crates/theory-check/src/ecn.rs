@@ -13,7 +13,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Queue of small flows on the replay's port.
+/// Number of the queue of small flows on the replay's port.
 const SMALL: PortQueue = PortQueue { port: 0, priority: 0 };
 const LARGE: PortQueue = PortQueue { port: 0, priority: 1 };
 /// Maximum number of packets in the buffer of a replay.

@@ -55,9 +55,9 @@ impl Priorities {
     }
 
     /// Returns the possible difference of `priority`'s occupancy from the steady state of the
-    /// congested queues (bytes). The length of a steady queue is between a packet below and omega +
-    /// 1 packets above omega times the free buffer (see [`Bench::settle`]). The sum of these
-    /// differences reduces the free buffer.
+    /// congested queues (bytes). In the steady state, a queue should be omega times as long as the
+    /// free buffer. The queue may be a packet shorter or omega + 1 packets longer
+    /// ([`Bench::settle`]). The sum of these differences reduces the free buffer.
     pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {
         let count = |priority| queues.iter().filter(|queue| queue.priority == priority).count() as f64;
         let omega = |queue: &Congested| self.alphas[queue.priority] * queue.gamma / count(queue.priority);

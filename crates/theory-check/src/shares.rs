@@ -18,7 +18,7 @@ const POWERS: std::ops::RangeInclusive<i32> = -8..=8;
 /// Default size of the buffer (bytes), which is ten thousand packets.
 /// Every share is a fraction of the buffer.
 const SOME_BUFFER: u64 = 10_000_000;
-/// Number of queues above which a replay would show no other behaviour.
+/// Largest number of queues in a replay. More queues would show no other behaviour.
 const QUEUES_MAX: u64 = 512;
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 const BOUND: &str =

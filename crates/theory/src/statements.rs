@@ -17,7 +17,7 @@ use crate::forms::DomainError;
 /// check panics.
 pub type Tested = Result<(), DomainError>;
 
-/// A check of one or more statements.
+/// A check of one or more statements of the papers.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
     /// File of the check in the repository.

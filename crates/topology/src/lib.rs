@@ -27,7 +27,7 @@ pub struct Topology {
     /// Names of the switches, by index.
     pub switches: Vec<String>,
     /// Tier of every switch; a switch with hosts has tier 0.
-    /// Reports and the routing of the generators use tiers.
+    /// Reports and the routing of the built-in topologies use tiers.
     pub tiers: Vec<u8>,
     /// Cables of the network. A switch numbers its ports in the order of the cables. Every host has
     /// exactly one cable.
@@ -285,8 +285,8 @@ pub(crate) mod tests {
         (info.build)(&mut params).expect("they suit each other")
     }
 
-    /// Asserts the guarantees of every generator: counts, one cable per host,
-    /// connectivity, unique names and tiers.
+    /// Asserts the guarantees of every built-in topology: counts, one cable per host, connectivity,
+    /// unique names and tiers.
     pub(crate) fn assert_sound(topology: &Topology, hosts: usize, switches: usize, links: usize) {
         assert_eq!((topology.hosts.len(), topology.switches.len()), (hosts, switches));
         assert_eq!(topology.links.len(), links);

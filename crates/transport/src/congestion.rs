@@ -107,8 +107,8 @@ pub fn replace_congestion_control(
     CONTROLS.replace(info)
 }
 
-/// Creates the state of a control at the start of a flow, and may change the first window.
-/// A transport has one starter, which contains the parameters.
+/// Creates the state of a congestion control at the start of a flow. The call may change the flow's
+/// first window. A transport has one starter, which contains the control's parameters.
 pub type Starter = Box<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync>;
 
 /// Creates a [`Starter`] from complete parameters, for the path that the configuration describes
@@ -122,19 +122,20 @@ bufferlab_params::entry! {
         /// Whether switches should mark packets of this congestion control instead of dropping
         /// them.
         pub uses_ecn: bool,
-        /// Whether every switch on the path must report its queue to the control ([`HopReport`]).
+        /// Whether every switch on the path must report its queue to the
+        /// congestion control ([`HopReport`]).
         pub wants_telemetry: bool,
-        /// Whether the control alone sets the window. Then only the control changes the window
-        /// after a loss, and no proportional rate reduction takes place. After a timeout the window
-        /// is still one segment until the next ACK.
+        /// Whether the congestion control alone sets the window. In this case, only the control
+        /// changes the window after a loss, and no proportional rate reduction takes place. After a
+        /// timeout the window is still one segment until the next ACK.
         pub owns_window: bool,
         /// Whether a flow by default begins with one bandwidth-delay product of data in flight.
         pub starts_at_line_rate: bool,
-        /// Whether the control needs the notifications of queue pairs.
-        /// Queue pairs accept every control that sets its window.
+        /// Whether the congestion control needs the congestion notifications of queue pairs. Queue
+        /// pairs accept every control that sets its window.
         pub rdma_only: bool,
-        /// Constructor of the control. The parameters are complete, and every value is in its
-        /// domain.
+        /// Constructor of the congestion control. The parameters are complete, and
+        /// every value is in its domain.
         pub build: ControlConstructor,
     }
 }
@@ -170,8 +171,8 @@ impl CongestionControlInfo {
         Ok(ConfiguredControl { info: self, start: Arc::new((self.build)(params, config)?) })
     }
 
-    /// Configures the control with the `given` values, and with the defaults of `profile` for all
-    /// other parameters ([`Self::configure`]).
+    /// Configures the congestion control with the `given` values, and with the defaults of
+    /// `profile` for all other parameters ([`Self::configure`]).
     ///
     /// # Errors
     /// Returns a value that is no parameter of this control or is outside its domain.
@@ -187,7 +188,7 @@ impl CongestionControlInfo {
     }
 }
 
-/// A congestion control with its parameters. Each flow creates its control state from it.
+/// A congestion control with its parameters, from which each flow creates its control state.
 #[derive(Clone)]
 pub struct ConfiguredControl {
     info: &'static CongestionControlInfo,
@@ -207,7 +208,8 @@ impl ConfiguredControl {
         self.info
     }
 
-    /// State of the control for a flow that begins. The call may change the flow's first window.
+    /// State of the congestion control for a flow that begins. The call may
+    /// change the flow's first window.
     #[must_use]
     pub fn start(&self, config: &TcpConfig, window: &mut Window) -> CongestionControl {
         (self.start)(config, window)
@@ -302,8 +304,8 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// Handles a congestion notification that arrived in a separate frame.
     fn on_notification(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time) {}
 
-    /// Advances the control's timers and counts a packet. The queue pair calls this method before
-    /// it sends a packet of `bytes` on the wire.
+    /// Advances the timers of the congestion control and counts a packet. The queue pair calls this
+    /// method before it sends a packet of `bytes` on the wire.
     fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
 
     /// Starts another message on the connection after an `idle` time. The message's segments count
@@ -311,14 +313,14 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// window did not grow during the idle time.
     fn begin_message(&mut self, _idle: Time) {}
 
-    /// Reports internal state for plots and tests: estimates, rates.
+    /// Reports internal values of the congestion control for plots and tests, such as estimates.
     /// The hot path never calls this method.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Returns an error of the control once. After an error, results of the control have no
-    /// meaning. The simulator calls this method when a flow ends, at intervals, and at the end of a
-    /// run. A run with an error has no result. Before the simulator reads the error, the simulator
-    /// still calls the control, which leaves the window unchanged.
+    /// Returns an error of the congestion control once. After an error, results of the control have
+    /// no meaning. The simulator calls this method when a flow ends, at intervals, and at the end
+    /// of a run. A run with an error has no result. Before the simulator reads the error, the
+    /// simulator still calls the control, which leaves the window unchanged.
     fn take_failure(&mut self) -> Option<ControlFailure> {
         None
     }
@@ -327,13 +329,13 @@ pub trait Controller: fmt::Debug + Send + CloneController {
 /// A failure of a congestion control, with the time of the failure.
 #[derive(Clone, Debug)]
 pub struct ControlFailure {
-    /// Time of the control's failure. [`Time::ZERO`] if the flow could not begin.
+    /// Time at which the congestion control failed. [`Time::ZERO`] if the flow could not begin.
     pub now: Time,
-    /// Method of the control that failed ([`Controller`]), such as `"on_ack"`.
+    /// Method of the congestion control that failed ([`Controller`]), such as `"on_ack"`.
     pub hook: &'static str,
-    /// Description of the control's failure in one sentence.
+    /// Description of the congestion control's failure in one sentence.
     pub what: String,
-    /// Underlying error of the control, if any.
+    /// Underlying error of the congestion control, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -349,8 +351,8 @@ impl Error for ControlFailure {
     }
 }
 
-/// Copies a boxed control with its state. Every [`Controller`] that is [`Clone`]
-/// implements this trait.
+/// Copies a boxed congestion control with its state. Every [`Controller`] that is
+/// [`Clone`] implements this trait.
 pub trait CloneController {
     /// Copies the congestion control with its present state.
     fn boxed_clone(&self) -> Box<dyn Controller>;
@@ -368,11 +370,11 @@ impl<T: Controller + Clone + 'static> CloneController for T {
 /// custom.
 #[derive(Debug)]
 pub enum CongestionControl {
-    /// State of the controls NewReno and ECN*.
+    /// State of the congestion controls NewReno and ECN*.
     NewReno(NewReno),
-    /// State of the control DCTCP.
+    /// State of the congestion control DCTCP.
     Dctcp(Dctcp),
-    /// State of any other control, built in or custom.
+    /// State of any other congestion control, built in or custom.
     Boxed(Box<dyn Controller>),
 }
 
@@ -387,13 +389,13 @@ impl Clone for CongestionControl {
 }
 
 impl CongestionControl {
-    /// Puts a control of any type into a box.
+    /// Boxes a congestion control of any type.
     #[must_use]
     pub fn boxed(controller: impl Controller + 'static) -> Self {
         Self::Boxed(Box::new(controller))
     }
 
-    /// Passes an ACK to [`Controller::on_ack`] of the flow's control.
+    /// Passes an ACK to [`Controller::on_ack`] of the flow's congestion control.
     #[inline]
     pub fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         match self {
@@ -403,14 +405,15 @@ impl CongestionControl {
         }
     }
 
-    /// Passes a congestion notification to [`Controller::on_notification`] of the flow's control.
+    /// Passes a congestion notification to [`Controller::on_notification`] of
+    /// the flow's congestion control.
     pub fn on_notification(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
         if let Self::Boxed(state) = self {
             state.on_notification(config, window, now);
         }
     }
 
-    /// Passes a sent packet to [`Controller::on_sent`] of the flow's control.
+    /// Passes a sent packet to [`Controller::on_sent`] of the flow's congestion control.
     #[inline]
     pub fn on_sent(&mut self, config: &TcpConfig, window: &mut Window, now: Time, bytes: u32) {
         if let Self::Boxed(state) = self {
@@ -418,7 +421,8 @@ impl CongestionControl {
         }
     }
 
-    /// Passes the start of a message to [`Controller::begin_message`] of the flow's control.
+    /// Passes the start of a message to [`Controller::begin_message`] of
+    /// the flow's congestion control.
     pub(crate) fn begin_message(&mut self, idle: Time) {
         match self {
             Self::NewReno(_) => {}
@@ -427,7 +431,8 @@ impl CongestionControl {
         }
     }
 
-    /// Passes a loss, mark or timeout to [`Controller::on_congestion`] of the flow's control.
+    /// Passes a loss, mark or timeout to [`Controller::on_congestion`] of
+    /// the flow's congestion control.
     #[inline]
     pub fn on_congestion(
         &mut self,
@@ -444,7 +449,7 @@ impl CongestionControl {
         }
     }
 
-    /// Reports the internal values of the flow's control, as [`Controller::probe`] does.
+    /// Reports the internal values of the flow's congestion control, as [`Controller::probe`] does.
     pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         match self {
             Self::NewReno(_) => {}
@@ -453,7 +458,7 @@ impl CongestionControl {
         }
     }
 
-    /// Internal value that the control reports under `name` ([`Self::probe`]).
+    /// Internal value that the congestion control reports under `name` ([`Self::probe`]).
     #[must_use]
     pub fn probed(&self, name: &str) -> Option<f64> {
         let mut found = None;
@@ -465,7 +470,7 @@ impl CongestionControl {
         found
     }
 
-    /// Returns a failure of the flow's control once, as [`Controller::take_failure`] does.
+    /// Returns a failure of the congestion control once, as [`Controller::take_failure`] does.
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         match self {
             Self::NewReno(_) | Self::Dctcp(_) => None,

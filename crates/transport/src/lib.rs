@@ -105,9 +105,10 @@ pub struct TcpConfig {
     /// window (RFC 5681 section 4.1). See [`Sender::resume`].
     pub idle_restart: bool,
     /// Largest burst of new segments that leave back to back (large send offload), at most 65,535.
-    /// With 1, the sender sends no bursts. See [`Sender::in_burst`].
+    /// With the value 1, the sender sends no bursts. See [`Sender::in_burst`].
     pub burst_segments: u32,
-    /// Number of in-order segments per ACK. An earlier ACK waits for `delayed_ack_timeout`.
+    /// Number of in-order segments per ACK. An ACK for fewer segments
+    /// waits for `delayed_ack_timeout`.
     pub ack_every: u32,
     /// Longest time for which a receiver delays an ACK.
     pub delayed_ack_timeout: Time,
@@ -201,8 +202,8 @@ impl Default for TcpConfig {
 pub struct Ack {
     /// Number of the first missing segment. All segments before this segment have arrived.
     pub cumulative: u32,
-    /// Contiguous block above `cumulative` that contains the segment that caused this ACK (first
-    /// SACK block of RFC 2018), as `first..end`. Empty if no such block exists.
+    /// Contiguous block of segments above `cumulative`, as `first..end`: the block of the segment
+    /// that caused this ACK (first SACK block of RFC 2018). Empty if no such block exists.
     pub sack: (u32, u32),
     /// Send time of the segment that caused this ACK (timestamp echo, RFC 7323).
     pub echo: Time,

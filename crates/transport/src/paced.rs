@@ -66,8 +66,8 @@ impl PacedSender {
         }
         let seq = self.next;
         self.next += 1;
-        // Due times follow each other, not the send times: a busy NIC delays packets, but does not
-        // delay the source of packets.
+        // Each due time follows from the previous due time, not from a send time: a busy NIC delays
+        // packets, but not the source of packets.
         let gap = self.draw();
         self.next_at += gap;
         Some(Segment { seq, retransmission: false, syn: false })

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! A congestion control ([`crate::CONGESTION_CONTROLS`]) sets the rate,
-//! and some controls also set the window. [`Recovery`] repeats lost segments, at any rate.
+//! and some controls also set the window. [`Recovery`] repeats lost segments
+//! under every congestion control.
 
 mod queue_pair;
 mod responder;
@@ -36,7 +37,7 @@ pub struct RdmaConfig {
     /// every repetition. With [`Time::MAX`], a message is never sent again.
     pub retransmission_timeout: Time,
     /// Number of in-order segments per ACK. The last segment also causes an ACK.
-    /// An earlier ACK waits for `delayed_ack_timeout`.
+    /// An ACK for fewer segments waits for `delayed_ack_timeout`.
     pub ack_every: u32,
     /// Longest time for which a receiver delays a coalesced ACK.
     pub delayed_ack_timeout: Time,
@@ -98,8 +99,8 @@ impl Default for RdmaConfig {
 pub struct RdmaAck {
     /// Number of the first missing segment. All segments before this segment have arrived.
     pub cumulative: u32,
-    /// For selective repeat: the contiguous block above `cumulative` that contains the segment that
-    /// caused this ACK, as `first..end`. Empty if no such block exists.
+    /// For selective repeat: the contiguous block of segments above `cumulative`, as `first..end`,
+    /// with the segment that caused this ACK. Empty if no such block exists.
     pub sack: (u32, u32),
     /// Whether segment `cumulative` is missing although a later segment has arrived.
     pub negative: bool,

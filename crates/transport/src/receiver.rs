@@ -65,8 +65,9 @@ impl Receiver {
         self.unacknowledged += 1;
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
-            // Segments that wait for their ACK had the opposite mark.
-            // The receiver first acknowledges the waiting segments with their opposite mark.
+            // Either this segment or the segments that wait for their ACK had a
+            // congestion mark. The receiver first acknowledges the waiting segments, with
+            // the mark that these segments had.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),
@@ -125,7 +126,7 @@ impl Receiver {
     }
 
     /// Handles the deadline of the ACK timer. Returns the delayed ACK if the deadline has passed.
-    /// Early calls do nothing.
+    /// Calls before the deadline do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0)))

@@ -44,7 +44,7 @@ pub enum Phase {
     Closed,
     /// The sender has sent a SYN and waits for the SYN-ACK.
     Opening,
-    /// The sender sends without a loss or a reduction.
+    /// The sender sends data, and neither a recovery nor a reduction is in progress.
     Open,
     /// Fast recovery is in progress until segment `recovery_point` is acknowledged.
     Recovery,
@@ -80,8 +80,8 @@ pub struct Sender {
     /// Segment whose acknowledgement allows a mark to reduce the window again,
     /// and the window to grow.
     mark_point: u32,
-    /// Next new segment at the time when the window was last full.
-    /// A segment lets the window grow only if the segment's number is below `full_at`.
+    /// Number of the next new segment at the time when the window was last full. A segment lets the
+    /// window grow only if the segment's number is below `full_at`.
     full_at: u32,
     phase: Phase,
     /// Whether segments that were repeated without being certainly lost count twice in flight.
@@ -226,8 +226,8 @@ impl Sender {
         self.could_send_otherwise(config)
     }
 
-    /// Complete form of the condition [`Self::could_send`]. Senders after a loss, with bursts or
-    /// during a handshake need this form.
+    /// Complete check of the condition [`Self::could_send`]. Senders after a loss, with bursts or
+    /// during a handshake need this check.
     #[inline(never)] // Rare.
     fn could_send_otherwise(&self, config: &TcpConfig) -> bool {
         match self.phase {
@@ -540,8 +540,8 @@ impl Sender {
         self.deadline
     }
 
-    /// Handles the deadline of the sender's timer. Early calls do nothing and return false.
-    /// After a timeout (true), callers call [`Self::poll_transmit`].
+    /// Handles the deadline of the sender's timer. Calls before the deadline do nothing and return
+    /// false. After a timeout (true), callers call [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;

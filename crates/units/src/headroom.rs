@@ -26,7 +26,7 @@ pub struct PacketMemory {
     pub smallest: u32,
     /// Largest packet on the wire (bytes), at least `smallest`.
     pub largest: u32,
-    /// Number of bytes of each packet that the switch does not store.
+    /// Number of bytes of each packet on the wire that the switch does not store.
     pub uncharged: u32,
     /// Overhead bytes of each packet, added before the size is rounded to cells.
     pub overhead: u32,
@@ -138,8 +138,8 @@ impl PausedCable {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
-        // Cumulative bytes on the wire at the end of each span of time. The differences between the
-        // cumulative bytes add up without further rounding.
+        // Cumulative bytes on the wire at the end of each span of time. Rounding affects only the
+        // cumulative numbers, so the sum of the parts is exact.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);
@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn a_pause_outlives_a_refresh_that_waits_behind_a_packet() {
-        // Half of the pause must last for 1,500 B on the way back: 46.9 quanta of 64 B in total.
+        // A refresh may wait for 1,500 B in the opposite direction, and half of the pause must last
+        // so long. The pause needs 46.9 quanta of 64 B.
         assert_eq!(CABLE.headroom().least_quanta, 47);
         assert_eq!(PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.headroom().least_quanta, 469);
         assert_eq!(PausedCable { largest_back: 0, ..CABLE }.headroom().least_quanta, 2);

@@ -1,4 +1,4 @@
-//! Errors of a view of a run, with advice.
+//! Errors in showing a run, with advice for the user.
 
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
@@ -6,7 +6,7 @@ use bufferlab_sim::SimError;
 use std::io;
 use std::path::PathBuf;
 
-/// An error of a view. [`ViewError::hint`] gives advice to the user.
+/// An error in showing a run. [`ViewError::hint`] gives advice to the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {

@@ -31,11 +31,11 @@ pub(crate) struct Detail {
     pub(crate) queries: usize,
     /// Number of queues with a separate view; the queues with the most losses are chosen.
     pub(crate) queues: usize,
-    /// Number of points in the window around a loss.
+    /// Number of chart points in the time window around a loss.
     pub(crate) points_around: u64,
     /// Maximum number of packet rows in the page's file.
     pub(crate) rows: usize,
-    /// Maximum number of the policy's values in the file.
+    /// Maximum number of sampled policy values in the file.
     pub(crate) values: usize,
     /// Maximum number of losses that are listed with time and place.
     pub(crate) marks: usize,
@@ -86,7 +86,8 @@ impl Detail {
 struct Data {
     is_part: bool,
     about: FileAbout,
-    /// Windows by division (port, queue, class), and windows of single queues.
+    /// Time windows of the buffer divided by port, queue or class, and time windows of single
+    /// queues.
     windows: BTreeMap<String, Vec<Window>>,
     rows: Vec<NamedRow>,
     losses: Vec<LossMark>,
@@ -159,7 +160,7 @@ impl View {
         Ok(serde_json::to_string(&data)?)
     }
 
-    /// Creates the windows of the whole run and of the stretches around losses.
+    /// Creates the time windows of the whole run and of the stretches around losses.
     fn windows(
         &self,
         detail: Detail,

@@ -114,7 +114,7 @@ impl Shape {
     }
 }
 
-/// Length and events of a queue in a bucket.
+/// Length and events of a queue in the time span of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueTrace {
     pub(crate) queue: u32,
@@ -125,11 +125,11 @@ pub(crate) struct QueueTrace {
     pub(crate) counts: [u32; KINDS],
 }
 
-/// Changes of a buffer in the time of a bucket.
+/// Changes of a switch's buffer in the time span of a bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) queues: Vec<QueueTrace>,
-    /// Growth of each class's stored bytes in the time of the bucket.
+    /// Growth of each traffic class's stored bytes in the time span of the bucket.
     pub(crate) classes: Vec<(u16, i64)>,
     /// Occupancy of the whole buffer: the last value, the greatest value, and the time of the
     /// greatest value. `None` if no packet was stored in the buffer or left the buffer.
@@ -262,7 +262,7 @@ pub(crate) fn add(sums: &mut [u32; KINDS], counts: [u32; KINDS]) {
     }
 }
 
-/// Index of a whole run for one switch of the run.
+/// Index of the buffer of one switch over a whole run.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) switch: u32,

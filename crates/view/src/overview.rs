@@ -35,7 +35,7 @@ pub(crate) struct RunOverview {
     pub(crate) is_recorded: bool,
     /// Interval between two samples of a switch (ns).
     pub(crate) sample_interval_ns: u64,
-    /// Kinds of events, in the order of the windows' counts.
+    /// Kinds of events, in the order of the event counts of a time window.
     pub(crate) kinds: Vec<Kind>,
     pub(crate) classes: Vec<String>,
     /// Number of lost packets of the whole run, by reason.
@@ -50,7 +50,7 @@ pub(crate) struct RunOverview {
     pub(crate) events: u64,
 }
 
-/// Values that a policy's probe had over time.
+/// Values over time that a probe of the policy returned.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Values {
     pub(crate) times: Vec<u64>,

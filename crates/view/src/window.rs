@@ -20,12 +20,12 @@ const ROWS_MAX: u64 = 3_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum By {
-    /// One group per egress port.
+    /// The window is divided by egress port.
     #[default]
     Port,
     /// The window is divided by queue: port and priority.
     Queue,
-    /// One group per traffic class.
+    /// The window is divided by traffic class.
     Class,
 }
 
@@ -53,38 +53,41 @@ impl WindowRequest {
     }
 }
 
-/// A window of a buffer. All lists of one kind have one entry per point.
+/// A time window of a buffer, for a chart. Lists of values over time have one entry per point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Window {
     pub(crate) from: u64,
     pub(crate) until: u64,
-    /// Time span of a point in the window (ps).
+    /// Time span of each point of the window's chart (ps).
     pub(crate) step: u64,
-    /// Whether the request asked for finer points than the data have.
+    /// Whether the request asked for a finer time resolution than the data have.
     pub(crate) is_coarse: bool,
-    /// Times at which the points of the window end (ps).
+    /// Times at which the time spans of the chart's points end (ps).
     pub(crate) times: Vec<u64>,
-    /// Stored bytes of each group at the ends of points, largest group first.
+    /// Stored bytes of each group (port, queue or class) at the times of the points, largest group
+    /// first.
     pub(crate) groups: Vec<Group>,
-    /// Greatest occupancy of the whole buffer, or of the requested port, within each point.
+    /// Greatest occupancy of the whole buffer, or of the requested port, in the time span of each
+    /// point.
     pub(crate) most: Vec<u64>,
     /// Limit of the longest queue that the window shows. If the window shows one queue, the value
     /// is the limit of that queue, even while that queue is empty.
     pub(crate) limit: Vec<Option<u64>>,
-    /// Number of events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
+    /// Number of events at each point by kind of event, in the order of
+    /// [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
     /// Number of events in the time window, by kind of event.
     pub(crate) sums: Vec<u64>,
     /// Greatest occupancy in the window (bytes), and its time.
     pub(crate) peak: Option<(u64, u64)>,
-    /// Lost packets in the window, up to a maximum number.
+    /// Lost packets in the time window, up to a maximum number.
     pub(crate) losses: Vec<LossMark>,
     /// Whether `losses` lists all losses in the time window.
     pub(crate) has_all_losses: bool,
     /// Times in which the switch paused some sender: start and end (ps).
     /// Pauses that are closer than the width of a point are merged.
     pub(crate) pauses: Vec<(u64, u64)>,
-    /// Number of packet rows in the window, drawn or not.
+    /// Number of packet rows in the time window, drawn or not.
     pub(crate) events: u64,
 }
 
@@ -244,7 +247,7 @@ struct Course<'a> {
     request: &'a WindowRequest,
     classes: &'a [String],
     window: Window,
-    /// Bytes of each group at the end of each point, without empty groups.
+    /// Stored bytes of each group (port, queue or class) at each point, without empty groups.
     held: Vec<Vec<(usize, u64)>>,
     /// Greatest number of stored bytes of each group.
     largest: Vec<u64>,
@@ -395,15 +398,16 @@ impl<'a> Course<'a> {
         let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
         let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
         for &group in &chosen {
-            // A group has an equal colour in all windows, unless another group of the window
-            // already uses this colour.
+            // A port, queue or class has an equal colour in all windows, unless another group of
+            // the window already uses this colour.
             let taken = |colour: usize| groups.iter().any(|group| group.colour == colour);
             let colour = (0..GROUPS).map(|more| (group + more) % GROUPS).find(|colour| !taken(*colour));
             let held = vec![0; self.held.len()];
             groups.push(Group { name: self.name(group), colour: colour.unwrap_or(0), held });
         }
         let mut rest = vec![0; self.held.len()];
-        // Index of each group among the groups that are drawn.
+        // For each group, its index among the drawn groups; `None` for a group that is not drawn
+        // separately.
         let mut places = vec![None; self.largest.len()];
         chosen.iter().enumerate().for_each(|(at, &group)| places[group] = Some(at));
         for (point, held) in self.held.iter().enumerate() {

@@ -61,9 +61,9 @@ impl Arrivals {
     }
 }
 
-/// Creates one stream per host for one purpose. No other class or purpose shares the name of
-/// the stream. The index is the host's number, not its slot, so regrouping racks does not
-/// change a host's draws.
+/// Creates one random stream per host for one purpose, such as sizes. No other class or purpose
+/// shares the name of the stream. The index is the host's number, not its slot, so regrouping racks
+/// does not change a host's draws.
 pub(crate) fn streams(seed: u64, label: &str, purpose: &str, hosts: &[u32]) -> Vec<RandomStream> {
     let name = format!("workload/{label}/{purpose}");
     hosts.iter().map(|&host| RandomStream::new(seed, &name, u64::from(host))).collect()

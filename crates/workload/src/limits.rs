@@ -1,4 +1,4 @@
-//! Size limits of lists and traces.
+//! Size limits of flow lists and packet traces.
 
 use bufferlab_params::Limit;
 
@@ -62,5 +62,5 @@ pub(crate) const LINE: Limit = Limit {
 /// Largest number of flows that are alive at once, because the engine has no more slots.
 pub const FLOWS_ALIVE_MAX: u64 = 1 << 20;
 
-/// All limits that this crate checks.
+/// All limits that workloads and their readers check.
 pub const LIMITS: &[Limit] = &[FLOWS, PACKETS, ADDRESSES, LINE, UNPACKED];

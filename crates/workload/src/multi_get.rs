@@ -257,7 +257,8 @@ mod tests {
         for server in alone.concat() {
             *hits.entry(server).or_insert(0_u32) += 1;
         }
-        // A server has 8,000 hits on average; five standard deviations of a binomial count are 450.
+        // Queries draw each server 8,000 times on average; five standard deviations
+        // of a binomial count are 450.
         assert_eq!(hits.len(), 5);
         assert!(hits.values().all(|&count| count.abs_diff(8_000) < 450), "{hits:?}");
         let mut gets = MultiGet::new(params).expect("sound");

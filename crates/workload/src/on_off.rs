@@ -26,7 +26,7 @@ pub enum OnOffPartners<'a> {
 pub struct BurstKind {
     /// Class of the burst's flows ([`FlowSpec::class`]).
     pub class: u16,
-    /// Frequency of the kind relative to the other kinds of the source.
+    /// Frequency of this kind of burst relative to the source's other kinds.
     pub weight: f64,
     /// Distribution of the burst's duration.
     pub on: Durations,
@@ -257,8 +257,8 @@ mod tests {
     fn bursts_have_the_mean_length_and_come_at_the_mean_rate() {
         let pairs: Vec<_> = (0..16).map(|host| (host, host + 16)).collect();
         let flows = drain(params(&pairs, vec![kind(Time::from_us(250), DurationShape::Exponential)]));
-        // A pair has 5,000 bursts. One standard deviation is 0.35 % of the number of bursts, and
-        // 0.5 % of the load.
+        // A pair has 5,000 bursts. The number of all bursts has a standard deviation of 0.35 %, and
+        // the load has a standard deviation of 0.5 %.
         assert!((78_900..81_100).contains(&flows.len()), "{}", flows.len());
         let bytes: u64 = flows.iter().map(|flow| flow.size / 1_446 * 1_500).sum();
         // A burst has 8 Gb/s for 250 us of every 20 ms, so each source sends 100 Mb/s.

@@ -86,7 +86,7 @@ impl Racks {
         let among = |slots: std::ops::Range<usize>, stream: &mut RandomStream| {
             slots.start + stream.below(slots.len() as u64) as usize
         };
-        // Draws among all hosts except a gap of consecutive slots.
+        // Draws one of all hosts, except the hosts in a gap of consecutive slots.
         let outside = |gap: std::ops::Range<usize>, stream: &mut RandomStream| {
             let draw = stream.below((self.hosts.len() - gap.len()) as u64) as usize;
             if draw < gap.start { draw } else { draw + gap.len() }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_pattern_reaches_every_allowed_host_equally_and_no_other() {
-        // The slots are 0, 1 | 10, 11, 12 | 20; the empty rack is ignored.
+        // The racks have hosts 0 and 1, hosts 10 to 12, and host 20. The empty rack has no slots.
         assert_uniform_over(&[10, 11, 12], Pattern::NextRack, 0);
         assert_uniform_over(&[20], Pattern::NextRack, 3);
         assert_uniform_over(&[0, 1], Pattern::NextRack, 5);

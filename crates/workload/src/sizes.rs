@@ -104,7 +104,8 @@ impl SizeDistribution {
     pub fn quantile(&self, p: f64) -> f64 {
         let points = &self.points;
         if p.is_nan() || p <= 0.0 {
-            // Index after the last point without probability, at which the distribution begins.
+            // Index of the first point with a probability above 0. The distribution begins at
+            // the point before this point.
             let beginning = points.partition_point(|&(_, cumulative)| cumulative <= 0.0);
             return points[beginning.saturating_sub(1)].0;
         }

@@ -290,8 +290,8 @@ impl<'a> TrafficBuilder<'a> {
         self.class_with(&name, Carriage { transport: self.entry.transport, replay })
     }
 
-    /// Returns the index of a class with this name and carriage. A name with two carriages means
-    /// two classes.
+    /// Returns the index of a traffic class with this name, transport and replay. A name with two
+    /// transports means two classes.
     fn class_with(&mut self, name: &str, carriage: Carriage) -> u16 {
         let classes = &mut self.parts.classes;
         let name = match classes.iter().find(|known| known.name == name) {

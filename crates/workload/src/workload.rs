@@ -132,5 +132,5 @@ const SIZE_WORDS: [Word; BUILTIN_SIZES.len()] = {
     words
 };
 
-/// Kind of a parameter that is a size distribution, which [`WorkloadContext::sizes`] reads.
+/// Kind of a parameter for a size distribution, which [`WorkloadContext::sizes`] reads.
 pub const FLOW_SIZES: ParamKind = ParamKind::FlowSizes(&SIZE_WORDS);

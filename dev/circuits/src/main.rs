@@ -1,5 +1,5 @@
-//! `bufferlab-circuits SCHEME vectors|random|run ...`: records the operations
-//! with which a circuit is checked.
+//! `bufferlab-circuits SCHEME vectors|random|run ...`: records the operations of a switch with
+//! which the test bench checks a circuit.
 
 use bufferlab_circuits::{Scheme, SharedSheet, Sheet, source};
 use clap::{Parser, Subcommand};
@@ -10,7 +10,8 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(about = "Write operations of a switch with the policy's answers, for circuits to be compared by")]
 struct Arguments {
-    /// Scheme to record: dt, abm, abm-shift, tdt, losspass or plasticine-pisa
+    /// Policy to record, by the name of its circuit: dt, abm, abm-shift, tdt, losspass or
+    /// plasticine-pisa
     #[arg(value_parser = scheme)]
     scheme: Scheme,
     /// File that receives the recorded operations

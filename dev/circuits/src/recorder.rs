@@ -1,4 +1,4 @@
-//! A policy that passes every decision to another policy and records the operations and answers.
+//! A policy that asks another policy for every decision, and records the operations and answers.
 
 use crate::scheme::{NO_LIMIT, Scheme, Unfit};
 use crate::sheet::SharedSheet;
@@ -10,13 +10,13 @@ use bufferlab_core::{Bound, Buffer, Classifier, IngressId, PauseDemand, PolicyFa
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Codes of the policy's answer in the line of an arrival.
+/// Codes of the policy's answer in the line of a packet arrival.
 const STORED: u64 = 0;
 const BUFFER_FULL: u64 = 1;
 const OVER_LIMIT: u64 = 2;
 const STORED_FOR_ANOTHER: u64 = 3;
 
-/// The policy of a scheme, with the sheet that records its operations.
+/// A buffer policy, with the file that receives the recorded operations of its switch.
 #[derive(Debug)]
 pub struct Recorded {
     scheme: Scheme,
@@ -24,18 +24,18 @@ pub struct Recorded {
     /// Hooks that the wrapped policy requested; the recorder adds more hooks.
     wanted: Hooks,
     sheet: SharedSheet,
-    /// First line of a switch on the sheet, written at the switch's first operation. A loaded
-    /// scenario also builds policies only to check parameters, and these policies must not be on
-    /// the sheet.
+    /// First line of the switch in the file, written at the switch's first operation. A loaded
+    /// scenario also builds policies only to check parameters. Such policies must not be in the
+    /// file.
     opening: Option<Vec<u64>>,
-    /// Number of the switch on the sheet.
-    /// `None` before the first operation, or if the sheet has enough switches.
+    /// Number of the switch in the file of operations. `None` before the first operation, or if the
+    /// file has enough switches.
     number: Option<u64>,
-    /// Unfinished line of the arrival that the policy is deciding.
+    /// Unfinished line about the arriving packet on which the policy decides.
     pending: Vec<u64>,
     evicts: bool,
-    /// For each queue, the queue lengths that its stored packets found on arrival. Packets of
-    /// `plasticine-pisa` carry the length found on arrival as metadata.
+    /// For each queue, the length of the queue at the arrival of each stored packet. Packets of
+    /// `plasticine-pisa` carry this length as metadata.
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
@@ -43,14 +43,14 @@ pub struct Recorded {
     large_priority: u8,
     /// For ABM: alpha by priority, then the alpha of unscheduled packets.
     alphas: Vec<Weight>,
-    /// For ABM: per queue, the factors of scheduled and of unscheduled packets, rounded to powers
-    /// of two.
+    /// For ABM: for each queue, the threshold's factors for scheduled and for unscheduled packets,
+    /// rounded to powers of two.
     rounded: Vec<[Weight; 2]>,
 }
 
 impl Recorded {
-    /// Registers a recording version of the policy of `scheme` and returns its name.
-    /// Switches with this policy write to `sheet`.
+    /// Registers a policy that records the policy of `scheme`, and returns the name of the new
+    /// policy. Switches with the new policy write their operations to `sheet`.
     ///
     /// # Panics
     /// If the policy of the scheme is not in the registry.
@@ -110,7 +110,7 @@ impl Recorded {
         })
     }
 
-    /// Adds the switch to the sheet at the switch's first operation.
+    /// Writes the first line about the switch at the switch's first operation.
     fn begin(&mut self, buffer: &Buffer) {
         if let Some(fields) = self.opening.take() {
             self.number = self.sheet.lock().open_switch(&fields);
@@ -118,7 +118,7 @@ impl Recorded {
         }
     }
 
-    /// Writes a line of numbers if the switch is on the sheet.
+    /// Writes a line of numbers about an operation if the switch is recorded.
     fn write(&self, kind: u64, fields: &[u64]) {
         if self.number.is_some() {
             self.sheet.lock().line(kind, fields);
@@ -130,7 +130,7 @@ impl Recorded {
         [(queue / self.queues_per_port) as u64, (queue % self.queues_per_port) as u64]
     }
 
-    /// Bytes stored in the queue, its port and the pool, from the ledger.
+    /// Bytes stored in a queue, in the queue's port and in the shared pool.
     fn held(queue: QueueId, buffer: &Buffer) -> [u64; 3] {
         let (port, _) = buffer.port_and_priority(queue);
         [buffer.shared_queue_bytes(queue), buffer.shared_port_bytes(port), buffer.shared_occupancy()]
@@ -142,7 +142,7 @@ impl Recorded {
         probes
     }
 
-    /// The policy's probes of a queue after an operation.
+    /// Internal values (probes) of the policy for a queue after an operation.
     fn state(&self, queue: QueueId, buffer: &Buffer) -> Vec<u64> {
         let wanted = self.scheme.probes();
         if wanted.is_empty() {
@@ -154,8 +154,8 @@ impl Recorded {
         wanted.iter().map(|name| value(name) as u64).collect()
     }
 
-    /// Writes the current gamma and n of every queue under ABM. Fixed-point numbers below 2²¹ are
-    /// exact as floats.
+    /// Under ABM, writes the drain rate gamma and the number n of congested queues for every queue.
+    /// Fixed-point numbers below 2²¹ are exact as floats.
     fn write_weights(&mut self, buffer: &Buffer) {
         if !self.scheme.is_abm() || self.number.is_none() {
             return;
@@ -175,7 +175,8 @@ impl Recorded {
         }
     }
 
-    /// Begins the line of an arrival with the fields that are known before the policy's answer.
+    /// Begins the line of a packet arrival with the fields that are known before the policy's
+    /// answer.
     fn open_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
         let (port, priority) = (u64::from(arrival.port), u64::from(arrival.priority));
         let threshold = self.inner.threshold(arrival.queue, arrival.header.tags, buffer);
@@ -204,7 +205,7 @@ impl Recorded {
                 let weight = self.rounded[usize::from(arrival.queue.0)][unscheduled];
                 self.pending.push(weight.apply(buffer.shared_free()));
             }
-            // The state before the operation, which the ingress pipeline reads.
+            // The state of the policy before the arrival, which the ingress pipeline reads.
             Scheme::PlasticinePisa => {
                 let state = self.state(arrival.queue, buffer);
                 self.pending.extend(state);
@@ -213,7 +214,7 @@ impl Recorded {
         }
     }
 
-    /// Queue of `port` from which LossPass evicts packets.
+    /// Queue of the port `port` from which LossPass evicts packets.
     fn large_queue(&self, port: u16, buffer: &Buffer) -> QueueId {
         buffer.queue_of(port, self.large_priority)
     }
@@ -343,7 +344,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
-    /// A file in memory that a test can read while the sheet still writes to the file.
+    /// A file in memory that a test can read while the recorder still writes to the file.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -372,8 +373,8 @@ mod tests {
         let tally = sheet.lock().finish().expect("memory");
         assert_eq!((tally.switches, tally.arrivals, tally.departures), (1, 2, 1));
         let text = String::from_utf8(text.0.lock().expect("one thread").clone()).expect("ASCII");
-        // alpha = 2^-1. The first 16 B fit under a threshold of 32 B. Another 16 B would make 32 B,
-        // above the new threshold of 24 B. Then the first packet leaves.
+        // Alpha is 2^-1. The first packet of 16 B fits under a threshold of 32 B. A second packet
+        // of 16 B would make 32 B, above the new threshold of 24 B. Then the first packet leaves.
         let lines = [
             "0 2 1 40 ffffffffffffffff",
             "1 1 0 10 0 0 0 0 20 0",

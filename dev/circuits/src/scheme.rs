@@ -1,9 +1,9 @@
-//! The policies that have circuits, and the circuits' configuration.
+//! The policies that a circuit implements, and the configuration of each circuit.
 
 use bufferlab_core::policy::shift;
 use bufferlab_core::{ParamValue, Params, SwitchShape, Weight};
 
-/// Threshold that the sheet contains for a queue without a limit.
+/// Threshold in the recorded operations for a queue without a limit.
 pub const NO_LIMIT: u64 = u64::MAX;
 
 /// Largest number of ports of a circuit in the build for comparisons.
@@ -18,14 +18,14 @@ const WIDTH: u32 = 26;
 /// Value of `factor_steps` for factors that a shift can apply.
 const POWERS_OF_TWO: &str = "powers-of-two";
 
-/// Reason why the circuit cannot be compared with its policy on a switch.
+/// Reason why a circuit cannot be compared with its policy on a given switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit(pub String);
 
-/// A policy, as one of the circuits of `rtl/src` implements it.
+/// A policy that one of the circuits of `rtl/src` implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Dynamic Thresholds, with a shift as the multiplication by alpha.
+    /// Dynamic Thresholds, with a shift instead of the multiplication by alpha.
     Dt,
     /// Active Buffer Management.
     Abm,
@@ -40,11 +40,12 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All schemes for which `rtl/src` has a circuit.
+    /// All policies for which `rtl/src` has a circuit.
     pub const ALL: [Self; 6] =
         [Self::Dt, Self::Abm, Self::AbmShift, Self::Tdt, Self::LossPass, Self::PlasticinePisa];
 
-    /// Name of the scheme: the policy's name, except for the second circuit of a policy.
+    /// Name of the recorded scheme: the name of the policy, except for the second circuit of a
+    /// policy.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +60,7 @@ impl Scheme {
         matches!(self, Self::Abm | Self::AbmShift)
     }
 
-    /// Policy parameters that the scheme sets. These parameters override the given values.
+    /// Policy parameters that the circuit requires. The parameters override the given values.
     #[must_use]
     pub fn parameters(self) -> Vec<(String, ParamValue)> {
         match self {
@@ -86,19 +87,21 @@ impl Scheme {
         matches!(self, Self::Dt | Self::Tdt | Self::LossPass)
     }
 
-    /// Configuration of the circuit, after ports, queues and capacity:
+    /// Configuration of the circuit: ports, queues per port and capacity, followed by these
+    /// numbers:
     ///
     /// * `dt`: exponent of alpha by priority (two's complement);
     /// * `abm`, `abm-shift`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
-    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 for the literal DEC, 2 if
-    ///   any drop ends absorption, 4 to keep the count of drops;
-    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l;
-    ///   flags: 1 for a hard reserve, 2 for classes by tag, 4 for the printed line 4,
-    ///   8 for ports with classes; priority of small flows; priority of large flows;
-    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags: 1 for the
-    ///   length that a packet found on arrival, 2 for zero when the queue is empty; length limits
-    ///   of congested and of active queues; first priority of the low group; shift table by
-    ///   priority, number of congested queues and number of active queues (two's complement).
+    /// * `tdt`: exponent of alpha; the limits NEC, OC1, OC2, DEC, DC and LB; sum of parameter
+    ///   flags: 1 for `literal_dec`, 2 for `any_drop_ends_absorption`, 4 for `keep_drop_count`;
+    /// * `losspass`: exponent of alpha; bytes of a static port buffer (0 for a dynamic buffer);
+    ///   buffer B_l that is reserved for large flows; sum of parameter flags:
+    ///   1 for `reserve = "always"`, 2 for `classes = "tag"`, 4 for `printed_line_4`,
+    ///   8 for several queues per port; priority of small flows; priority of large flows;
+    /// * `plasticine-pisa`: largest number of congested queues in the shift table; sum of parameter
+    ///   flags: 1 for `egress_length = "enqueue"`, 2 for `zero_when_empty`; lengths above which
+    ///   queues are congested and active; first low priority; shift table by priority, number of
+    ///   congested queues and number of active queues (two's complement).
     ///
     /// # Errors
     /// If the circuit does not support a parameter or the shape of the switch.
@@ -139,7 +142,7 @@ impl Scheme {
         Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
     }
 
-    /// The policy's probes that the circuit also outputs, in the order of the sheet.
+    /// Internal values (probes) of the policy that the circuit also outputs, in the recorded order.
     pub(crate) fn probes(self) -> &'static [&'static str] {
         match self {
             Self::Dt | Self::Abm | Self::AbmShift => &[],
@@ -195,8 +198,8 @@ fn losspass(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
     ])
 }
 
-/// Whether the parameter `name` has the value `word`.
-/// Compares text, because the policies' enums are private.
+/// Whether the policy parameter `name` has the value `word`. The function compares text, because
+/// the enums of the policies are private.
 fn says(params: &Params, name: &str, word: &str) -> bool {
     params.iter().any(|(known, value)| known == name && value.to_string().trim_matches('"') == word)
 }

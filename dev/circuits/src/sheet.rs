@@ -1,31 +1,31 @@
-//! The file that records operations, and the numbers of its operations.
+//! The file of recorded switch operations, and the numbers of operations in the file.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Numbers of operations on a sheet, by kind of operation.
+/// Numbers of recorded operations, by kind of operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Number of switches on the sheet.
+    /// Number of switches whose operations the file contains.
     pub switches: u64,
-    /// Number of packet arrivals on the sheet.
+    /// Number of recorded packet arrivals.
     pub arrivals: u64,
-    /// Number of packet departures on the sheet.
+    /// Number of recorded packet departures.
     pub departures: u64,
-    /// Number of control events on the sheet.
+    /// Number of recorded control events of the policy, such as a new drain rate.
     pub others: u64,
 }
 
 impl Tally {
-    /// Number of arrivals, departures and control events on the sheet.
+    /// Number of recorded arrivals, departures and control events.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.arrivals + self.departures + self.others
     }
 }
 
-/// A text file with a line of numbers per operation.
+/// A text file with a line of numbers per operation of a switch.
 pub struct Sheet {
     out: BufWriter<Box<dyn Write + Send>>,
     line: String,
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Sheet {
 }
 
 impl Sheet {
-    /// Creates an empty sheet that writes to `out`.
+    /// Creates an empty file of operations that writes to `out`.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>) -> Self {
         Self {
@@ -57,14 +57,14 @@ impl Sheet {
         }
     }
 
-    /// Limits the sheet to `arrivals` arrivals of the first `switches` switches.
+    /// Limits the recording to `arrivals` packet arrivals at the first `switches` switches.
     #[must_use]
     pub fn limited(self, arrivals: u64, switches: u64) -> Self {
         Self { most_arrivals: arrivals, most_switches: switches, ..self }
     }
 
-    /// Begins the lines of another switch on the sheet and returns the switch's number, from 0.
-    /// Returns `None` if the sheet has enough switches.
+    /// Writes the first line about another switch and returns the switch's number, from 0. Returns
+    /// `None` if the file has enough switches.
     pub(crate) fn open_switch(&mut self, fields: &[u64]) -> Option<u64> {
         if self.tally.switches == self.most_switches {
             return None;
@@ -74,7 +74,7 @@ impl Sheet {
         Some(self.tally.switches - 1)
     }
 
-    /// Writes a line about the switch that was opened last.
+    /// Writes a line about an operation of the last switch in the file.
     pub(crate) fn line(&mut self, kind: u64, fields: &[u64]) {
         if self.is_full() {
             return;
@@ -99,19 +99,19 @@ impl Sheet {
         }
     }
 
-    /// Whether the sheet has as many arrivals as its limit allows.
+    /// Whether the file has as many packet arrivals as the limit allows.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.tally.arrivals >= self.most_arrivals
     }
 
-    /// Numbers of operations written to the sheet up to now.
+    /// Numbers of operations that were recorded until now.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Writes all buffered lines of the sheet to the file.
+    /// Writes all buffered lines of operations to the file.
     ///
     /// # Errors
     /// Returns the error of the first line that could not be written.
@@ -121,7 +121,7 @@ impl Sheet {
     }
 }
 
-/// A sheet that the recorders of several switches share. The recorders write in turn.
+/// A file of operations that the recorders of several switches share. The recorders write in turn.
 #[derive(Clone, Debug)]
 pub struct SharedSheet(Arc<Mutex<Sheet>>);
 
@@ -132,7 +132,7 @@ impl SharedSheet {
         Self(Arc::new(Mutex::new(sheet)))
     }
 
-    /// Locks the sheet while a recorder writes one line.
+    /// Locks the file of operations while a recorder writes one line.
     pub fn lock(&self) -> MutexGuard<'_, Sheet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

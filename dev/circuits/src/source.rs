@@ -12,7 +12,7 @@ mod runs;
 #[cfg(feature = "runs")]
 pub use runs::run;
 
-/// Number of operations per random script: enough to fill the buffer many times.
+/// Number of operations in a random script: enough to fill the buffer of the switch many times.
 const SCRIPT_LENGTH: usize = 20_000;
 
 /// Result of replaying golden vectors of a policy.
@@ -20,10 +20,10 @@ const SCRIPT_LENGTH: usize = 20_000;
 pub struct Played {
     /// Number of vector cases that were replayed to the end.
     pub whole: u64,
-    /// Vector cases that stopped early because rounding alpha changes an expected answer, with the
-    /// reason.
+    /// Vector cases that stopped early because a rounded alpha changes an expected answer, each
+    /// with the reason.
     pub cut: Vec<String>,
-    /// Vector cases that the circuit does not support, with the reason.
+    /// Vector cases that the circuit does not support, each with the reason.
     pub unfit: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ fn hardware(scheme: Scheme) -> Hardware {
     Hardware { quantised_alpha: scheme.shifts_alpha(), ..Hardware::IDEAL }
 }
 
-/// Replays the cases of a vector file that use the scheme's policy.
+/// Replays the golden vectors of a file that are about the recorded policy.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -58,8 +58,8 @@ pub fn vectors(scheme: Scheme, file: &Path, sheet: &SharedSheet) -> Result<Playe
     Ok(played)
 }
 
-/// Replays random scripts, the first one with the seed `seed`, until the vector sheet has
-/// `operations` operations.
+/// Replays random scripts with the seeds `seed`, `seed + 1` and so on, until `operations`
+/// operations are recorded.
 ///
 /// # Errors
 /// If a policy does not fit its switch, or the switch gives an impossible answer.
@@ -77,8 +77,8 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
         let switch = script.config.build(name, &params).map_err(|error| format!("seed {seed}: {error}"))?;
         let mut bench = Bench::new(Box::new(SwitchDevice::new(switch)), &script);
         for operation in &script.operations {
-            // Skip waits of a script.
-            // Each wait would add a thousand passes of SYNC packets without new answers.
+            // Skip the waits between operations of a script. Each wait would add a thousand passes
+            // of SYNC packets without new answers.
             if scheme == Scheme::PlasticinePisa && matches!(operation, Operation::Wait(_)) {
                 continue;
             }
@@ -93,7 +93,7 @@ fn power(exponent: u64) -> f64 {
     2_f64.powi(exponent as i32 - 6)
 }
 
-/// Draws policy parameters at random that exercise every part of the circuit.
+/// Draws random policy parameters that together exercise every part of the circuit.
 fn random_parameters(
     scheme: Scheme,
     script: &Script,
@@ -149,7 +149,7 @@ fn random_parameters(
     }
 }
 
-/// Parameters of LossPass with a small and a large class.
+/// Random parameters of LossPass, with different priorities for small and for large flows.
 fn of_two_classes(script: &Script, draw: &mut impl FnMut(u64) -> u64) -> Vec<(String, ParamValue)> {
     let queues = script.config.queues_per_port as u64;
     let own = |name: &str, value: ParamValue| (name.to_owned(), value);

@@ -1,4 +1,4 @@
-//! Checks that the recorded comparisons match the current golden vectors.
+//! Checks that the stored comparisons of circuits with policies used the current golden vectors.
 
 use bufferlab_circuits::{Scheme, SharedSheet, Sheet, source};
 use bufferlab_rtl::circuits;
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Numbers of operations, notes and digest that the current vectors give for `scheme`,
-/// in the format of `rtl/flow.py`.
+/// Number of operations, notes and digest that a comparison with the current vectors gives for the
+/// policy `scheme`, in the format of `rtl/flow.py`.
 fn of_today(scheme: Scheme, folder: &Path) -> (u64, String, String) {
     let name = scheme.name().trim_end_matches("-shift");
     let vectors =
@@ -37,8 +37,8 @@ fn every_comparison_with_vectors_is_one_with_those_of_today() {
             circuit.name
         );
         assert_eq!((row.operations, row.sheet_sha256.as_str()), (operations, digest.as_str()), "{hint}");
-        // If the comparison counts rounded answers, the notes have their number
-        // instead of the cases.
+        // If the comparison counts rounded answers, the notes have the number of rounded answers
+        // instead of the numbers of vector cases.
         assert!(
             row.notes == cases || row.notes.starts_with("other_answers"),
             "{cases}, {}: {hint}",

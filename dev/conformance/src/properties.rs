@@ -15,7 +15,7 @@ pub struct Property {
     pub check: fn(&Subject, &Script) -> Result<(), Failure>,
 }
 
-/// Texts of properties that only some policies claim.
+/// Claims that only some policies make.
 pub(crate) const MONOTONE: &str = "is monotone in alpha";
 pub(crate) const EXACT: &str = "admits up to its threshold and not beyond";
 
@@ -134,8 +134,9 @@ pub fn stays_within_the_buffer(subject: &Subject, script: &Script) -> Result<(),
     .map(|_| ())
 }
 
-/// Checks after every operation that packets in = out + dropped + evicted + stored, and that the
-/// ledger equals the content of the queues. Every queue must send in order of arrival.
+/// Checks after every operation that each arrived packet was sent, dropped or evicted, or is
+/// stored. The ledger must equal the content of the queues. Every queue must send in order of
+/// arrival.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -269,9 +270,9 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks policies with a threshold. A packet is admitted if the packet fits in the buffer and q +
-/// len is within the threshold. A packet beyond the threshold is dropped, unless the policy removes
-/// other packets to store this packet.
+/// Checks policies with a threshold. A packet is admitted if it fits in the buffer, and the queue
+/// with the packet is at most as long as the threshold. A packet beyond the threshold is dropped,
+/// unless the policy removes other packets to store this packet.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.

@@ -19,7 +19,7 @@ pub struct Effort {
     pub random_seeds: Range<u64>,
 }
 
-/// The default is the effort of the tests that every registered policy must pass.
+/// The default settings are those of the tests that every registered policy must pass.
 impl Default for Effort {
     fn default() -> Self {
         Self { exhaustive_length: 6, random_seeds: 0..40 }
@@ -27,8 +27,8 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Returns a twentieth of the default effort, for a first check or for policies
-    /// with slow verdicts.
+    /// Returns settings with about a twentieth of the default number of scripts, for a first check
+    /// or for policies with slow verdicts.
     #[must_use]
     pub fn quick() -> Self {
         Self { exhaustive_length: 4, random_seeds: 0..6 }

@@ -64,7 +64,8 @@ impl Script {
             max_packet: u64::from(TINY_PACKET),
             ..SwitchConfig::new(3 * u64::from(TINY_PACKET), rates).with_queues(2 / ports)
         };
-        // The gap gives about three operations per update interval of ABM (80 us).
+        // The gap between operations gives about three operations per update interval of ABM (80
+        // us).
         Self { config, gap: Time::from_us(27), alphas: (0.5, 1.0), operations: Vec::new() }
     }
 

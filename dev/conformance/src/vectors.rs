@@ -34,7 +34,7 @@
 //!
 //! # Step
 //!
-//! Each step has at most one event, then expectations.
+//! Each step of a case has at most one event, then expectations.
 //!
 //! | key | meaning |
 //! |---|---|

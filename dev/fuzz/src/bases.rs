@@ -1,4 +1,4 @@
-//! Base scenarios: small valid scenarios to which cases of the fuzzer apply changes.
+//! Base scenarios: small valid scenarios that the cases of the fuzzer change.
 
 /// A base scenario: its name, its text, and the file that the scenario reads, if any.
 pub(crate) struct Base {
@@ -7,7 +7,7 @@ pub(crate) struct Base {
     pub(crate) file: Option<File>,
 }
 
-/// A traffic or other input file that a base scenario reads.
+/// An input file that a base scenario reads, such as a flow list.
 #[derive(Clone, Copy)]
 pub(crate) struct File {
     pub(crate) name: &'static str,

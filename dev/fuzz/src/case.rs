@@ -1,4 +1,4 @@
-//! A fuzzing case: a base scenario and its changes, as data that can be written and read.
+//! A fuzzing case: a base scenario and its changes, as data that a TOML file can store.
 
 use crate::bases::{self, Base, File};
 use bufferlab_scenario::{LoadError, Loaded, load_text};
@@ -6,8 +6,8 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{fmt, fs, io};
 
-/// A change of a file: position, number of replaced bytes, and replacement characters. A character
-/// is one byte, up to U+00FF. Positions beyond the end of the file wrap around.
+/// A change of an input file: position, number of replaced bytes, and replacement characters. A
+/// character is one byte, up to U+00FF. Positions beyond the end of the file wrap around.
 pub type Splice = (u64, u64, String);
 
 /// A fuzzing case: a base scenario and its changes, in order.
@@ -47,16 +47,16 @@ impl fmt::Display for CaseError {
 impl std::error::Error for CaseError {}
 
 impl Case {
-    /// Reads a case from the text of [`Self::to_toml`].
+    /// Reads a fuzzing case from the text that [`Self::to_toml`] writes.
     ///
     /// # Errors
-    /// Returns [`CaseError`] if the text is not a case.
+    /// Returns [`CaseError`] if the text is not a valid fuzzing case.
     pub fn from_toml(text: &str) -> Result<Self, CaseError> {
         let case: Self = toml::from_str(text).map_err(|error| CaseError::Syntax(Box::new(error)))?;
         if bases::find(&case.base).is_none() { Err(CaseError::Base(case.base)) } else { Ok(case) }
     }
 
-    /// Writes the case as text for a file.
+    /// Formats the fuzzing case as TOML text for a file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let changes: String = self
@@ -101,8 +101,8 @@ impl Case {
         for (at, remove, insert) in &self.splices {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
-            // The search does not generate characters beyond U+00FF. If a user wrote a character
-            // beyond U+00FF, the last byte of this character counts.
+            // The fuzzer generates only characters up to U+00FF. A stored case may have a character
+            // beyond U+00FF. Only the last byte of such a character counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }
         fs::write(folder.join(file.name), bytes)

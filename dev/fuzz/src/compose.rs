@@ -1,5 +1,5 @@
-//! Cases that combine options: two scheduled pairs of options and some random options. The networks
-//! of these cases have any number of ports.
+//! Fuzzing cases that combine options: two scheduled pairs of options and some random options. The
+//! networks of the cases have random numbers of ports.
 
 use crate::bases::BASES;
 use crate::case::Case;
@@ -13,16 +13,16 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-/// Maximum number of random options of a case, besides the scheduled options.
+/// Maximum number of random options of a fuzzing case, besides the scheduled pairs of options.
 const MOST_OTHERS: u64 = 8;
-/// Smallest and largest number of hosts of a single-switch network, and therefore of its ports.
+/// Smallest and largest number of hosts, and of switch ports, of a single-switch network.
 const PORTS: (u64, u64) = (2, 13);
 
-/// The base scenarios as parsed TOML, in the order of the bases.
+/// The base scenarios as parsed TOML, in the order of the list of base scenarios.
 static PARSED: LazyLock<Vec<Table>> =
     LazyLock::new(|| BASES.iter().map(|base| base.text.parse().expect("bases are TOML")).collect());
 
-/// Creates case `number` of a seed, which combines options.
+/// Creates the fuzzing case `number` of a seed, which combines options.
 pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let mut stream = RandomStream::new(seed, "combined", number);
     let mut dice = Dice(&mut stream);
@@ -45,7 +45,8 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let (base, parsed) = (&BASES[index], &PARSED[index]);
     let mut set = ports(&mut dice, parsed);
     let is_override = dice.one_in(12);
-    // Parents of options are set first. A parent has a smaller number than its children.
+    // Parents of options are set before the options. A parent has a smaller number than its
+    // children.
     for choice in chosen.iter().map(|&option| &OPTIONS[option]) {
         for (key, value) in settings(&mut dice, choice, parsed) {
             match key.strip_prefix("switch.").filter(|_| is_override) {
@@ -82,7 +83,7 @@ fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     }
 }
 
-/// Options of a case whose settings are all still present.
+/// Options of a fuzzing case that are complete: the loader has refused none of the settings.
 pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     let has = |choice: &Choice| {
         case.set.iter().any(|(key, value)| {
@@ -100,7 +101,7 @@ pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     (0..OPTIONS.len()).filter(|&option| has(&OPTIONS[option])).collect()
 }
 
-/// Whether a value is a word that the key accepts. Each accepted word is a separate option.
+/// Whether a value is one of the words that a key accepts. Each accepted word is a separate option.
 fn is_word_of(choice: &Choice, value: &str) -> bool {
     SLOTS[choice.path.as_str()].iter().any(|&other| match &OPTIONS[other].what {
         What::Fixed(word) => word == value,
@@ -108,7 +109,7 @@ fn is_word_of(choice: &Choice, value: &str) -> bool {
     })
 }
 
-/// Adds an option and its parents, unless the option excludes a chosen option.
+/// Adds an option and its parents to the case, unless the option excludes a chosen option.
 fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     let line: Vec<_> = std::iter::successors(Some(option), |&at| OPTIONS[at].parent).collect();
     let is_free = |at: &usize| {
@@ -175,13 +176,12 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
     vec![(choice.path.clone(), value)]
 }
 
-/// Start of the TOML text of a table for a registry entry.
+/// First characters of the TOML table that selects a registry entry.
 fn head(key: &str, name: &str) -> String {
     format!("{{ {key} = \"{name}\"")
 }
 
-/// Keys of the base scenario's table that belong neither to the registry entry nor to its
-/// parameters.
+/// Keys that a table of the base scenario keeps when another registry entry is selected.
 fn kept(parsed: &Table, path: &str, tag: &str, keep: &[KeySpec]) -> Vec<String> {
     let below = |value: &Value, part: &str| match part.parse::<usize>() {
         Ok(index) => value.get(index).cloned(),
@@ -196,7 +196,8 @@ fn kept(parsed: &Table, path: &str, tag: &str, keep: &[KeySpec]) -> Vec<String> 
     .collect()
 }
 
-/// Required parameters, with values that make a small network with little traffic.
+/// Required parameters of a registry entry, with values that make a small network with little
+/// traffic.
 fn required(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> Vec<String> {
     let must = params.iter().filter(|param| matches!(param.default, ParamValue::Required(_)));
     must.map(|param| format!("{} = {}", param.name, modest(dice, param))).collect()

@@ -31,7 +31,7 @@ pub struct Faults {
     pub time: Duration,
     /// Maximum number of injected faults.
     pub most: usize,
-    /// Position of the first injected fault in the order. A later call of the injection continues
+    /// Position of the first injected fault in the order of faults. A later injection continues
     /// after the last injected fault.
     pub from: usize,
     /// Number of tested commands that run in parallel.
@@ -44,7 +44,7 @@ pub struct Injected {
     /// Numbers of injected faults by kind, and the failures that these faults revealed.
     pub report: Report,
     /// Position that the injection has reached in the order of faults, including the faults of
-    /// earlier calls.
+    /// earlier injections.
     pub done: usize,
     /// Total number of faults in the seed's order.
     pub all: usize,
@@ -96,7 +96,8 @@ pub fn inject(options: &Faults) -> io::Result<Injected> {
     Ok(Injected { report, done, all: all.len(), skipped })
 }
 
-/// Repeats fault `number` in the order of a seed. Returns its description and the findings.
+/// Repeats the fault at position `number` of the list that a seed orders. Returns a description of
+/// the fault, and the findings.
 ///
 /// # Errors
 /// Returns the errors of [`inject`]. Also fails if fault `number` does not exist.

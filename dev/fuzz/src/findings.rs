@@ -1,4 +1,4 @@
-//! Failures that a search finds, and the result of a case.
+//! Failures that a search of the fuzzer finds, and the result of a fuzzing case.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,18 +14,18 @@ pub struct Finding {
     pub replay: String,
 }
 
-/// Outcomes and findings of one case or one batch.
+/// Outcomes and findings of one fuzzing case, or of one batch of inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Number of tested cases by outcome.
+    /// Number of tested fuzzing cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Indices of the options that the case combined.
+    /// Indices of the options that the fuzzing case combined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<usize>,
-    /// Number of cases that ran on several threads.
+    /// Number of fuzzing cases that ran on several threads.
     #[serde(default)]
     pub divided: u64,
-    /// Failures that the case or batch revealed.
+    /// Failures that the fuzzing case or the batch of inputs revealed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }

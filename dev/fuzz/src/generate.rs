@@ -1,4 +1,4 @@
-//! Generates cases: equal seeds and case numbers give equal cases.
+//! Generates fuzzing cases: equal seeds and case numbers give equal cases.
 
 use crate::bases::BASES;
 use crate::case::{Case, Splice};
@@ -7,12 +7,12 @@ use crate::values::{Dice, parameters, value};
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec};
 use bufferlab_units::RandomStream;
 
-/// Maximum number of changes of a case to its base scenario.
+/// Maximum number of changes that a fuzzing case makes to its base scenario.
 const MOST_CHANGES: u64 = 8;
-/// Maximum number of changes of the case's input file.
+/// Maximum number of changes that a fuzzing case makes to its input file.
 const MOST_SPLICES: u64 = 4;
-/// Pieces of text for changes of files: numbers at and beyond limits, special characters, bytes
-/// that are not text.
+/// Pieces of text that the fuzzer inserts into files: numbers at and beyond limits, special
+/// characters, bytes that are not text.
 const PIECES: &[&str] = &[
     "0",
     "-1",
@@ -50,8 +50,8 @@ const PIECES: &[&str] = &[
     "\u{80}",
 ];
 
-/// Creates case `number` of a seed.
-/// One case of three changes single keys at their limits; the other cases combine options.
+/// Creates the fuzzing case `number` of a seed. One case of three sets single keys to values at the
+/// limits of the keys. The other cases combine options.
 #[must_use]
 pub fn generate(seed: u64, number: u64) -> Case {
     if number.is_multiple_of(3) { single(seed, number) } else { compose(seed, number) }
@@ -83,7 +83,8 @@ fn splice(dice: &mut Dice<'_>) -> Splice {
     }
 }
 
-/// Changes a random key of the table at `path`. In an entry's table, several parameters may change.
+/// Changes a random key of the scenario's table at `path`. In the table of a registry entry,
+/// several parameters may change.
 fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(String, String)> {
     let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let Some(key) = any_key(dice, table) else { return Vec::new() };
@@ -93,7 +94,7 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
             let index = dice.0.below(2);
             change(dice, below, &at(&format!("{}.{index}", key.name)))
         }
-        // The change sets parameters of a random registry entry. The loader accepts the parameters
+        // This branch sets parameters of a random registry entry. The loader accepts the parameters
         // if the scenario selects this entry.
         Kind::Tag(catalog) => {
             let cards = catalog.cards(false);
@@ -113,7 +114,7 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
     }
 }
 
-/// Draws a key of the table, or of a variant of the table.
+/// Draws a random key of a scenario table, or of a variant of the table.
 fn any_key(dice: &mut Dice<'_>, table: &'static TableSpec) -> Option<&'static KeySpec> {
     let mut keys = table.keys;
     if !table.variants.is_empty() && (keys.is_empty() || dice.one_in(2)) {

@@ -1,15 +1,15 @@
-//! Converts panics to values with the place in the source.
+//! Converts panics to values with the source location of the panic.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// Text and place of the first panic of the guarded work, on any thread.
+/// Message and source location of the first panic of the guarded work, on any thread.
 static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// Lock for guarded work. Only one guarded work runs at a time, because a panic does not name the
 /// work.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Runs `work` and returns its result.
+/// Runs the function `work` and returns its result.
 ///
 /// # Errors
 /// Returns place and text of the first panic of `work`, including panics of threads

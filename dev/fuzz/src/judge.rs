@@ -1,4 +1,4 @@
-//! Runs a case with all checks and returns its outcome.
+//! Runs a fuzzing case with all checks, and returns the outcome of the case.
 
 use crate::case::Case;
 use crate::guard;
@@ -19,10 +19,10 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Limits of the run of a case. A case that reaches a limit has no fault.
+/// Limits of the run of a fuzzing case. A case that reaches a limit has no fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Real time that the run of a case may take.
+    /// Real time that the run of a fuzzing case may take.
     pub time: Duration,
     /// Number of packet-hops that the run of a case may take.
     pub hops: u64,
@@ -34,19 +34,19 @@ impl Default for Budget {
     }
 }
 
-/// Outcome of a case without a fault.
+/// Outcome of a fuzzing case without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The case ran to its end without a fault.
     Ran,
-    /// The run of the case used up its budget of time or packet-hops.
+    /// The run of the case reached its limit of time or packet-hops.
     Stopped,
     /// The loader accepted the case, and the engine refused the case with a reason.
     Refused,
 }
 
 impl Outcome {
-    /// Word for the outcome of a case in summaries.
+    /// Word for the outcome of a fuzzing case in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Outcome {
     }
 }
 
-/// A fault that the check of a case has found.
+/// A fault that the check of a fuzzing case has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The program panicked; the text has the place in the source.
@@ -91,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Whether the fault and `other` probably have one cause, because their kind and place are
+    /// Whether the fault and the fault `other` probably have one cause, because kind and place are
     /// equal.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
@@ -115,7 +115,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// An additional check of a case.
+/// An additional check of a fuzzing case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extra {
     Twice,
@@ -135,7 +135,7 @@ impl Extra {
     }
 }
 
-/// A case with the result of its check.
+/// A fuzzing case with the result of its check.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The case with the changes that the loader accepts.
@@ -146,11 +146,13 @@ pub struct Judged {
     pub is_divided: bool,
 }
 
-/// Removes the changes that the loader refuses, and runs the case with every identity verified. If
-/// the network can be divided, the tables of runs with one, two and three threads are compared.
+/// Removes the changes that the loader refuses, and runs the case with every accounting identity
+/// verified. If the network can be divided, the tables of runs with one, two and three threads are
+/// compared.
 ///
-/// `number` selects further checks: a quarter of the cases run twice, a quarter run again from
-/// their resolved text, a quarter explain losses, and half run on several threads.
+/// The case number `number` selects further checks. A quarter of the cases run twice, a quarter run
+/// again from their resolved text, and a quarter explain losses. Half of the cases run on several
+/// threads.
 #[must_use]
 pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     let mut fitting = case.clone();
@@ -165,7 +167,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
             return Ok(outcome);
         }
         if more == Extra::Twice {
-            // The comparison ignores a repetition that reached its time limit.
+            // The comparison of two runs ignores a repetition that reached its time limit.
             let (ended, again) = run(&loaded, Way::VERIFIED, budget)?;
             if let Some(table) = again.differs_from(&rows).filter(|_| ended == Outcome::Ran) {
                 return Err(Fault::Differs(format!("table {table}")));
@@ -182,11 +184,11 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     Judged { case: fitting, result, is_divided }
 }
 
-/// Runs a scenario with every identity verified, from its resolved text and on several threads.
-/// Returns the outcome of the scenario, and whether the scenario ran on several threads.
+/// Runs a scenario with every accounting identity verified, from its resolved text and on several
+/// threads. Returns the outcome of the scenario, and whether the scenario ran on several threads.
 ///
 /// # Errors
-/// Returns the fault of the scenario.
+/// Returns the fault that the runs of the scenario revealed.
 pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, bool), Fault> {
     let judged = guard::guarded(|| {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -200,8 +202,8 @@ pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, 
     judged.unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }
 
-/// Compares the tables of runs with one, two and three threads with each other and with the
-/// verified run. Returns whether the network could be divided.
+/// Compares the tables of four runs: on one, two and three threads, and with verified identities.
+/// Returns whether the network could be divided.
 fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, Fault> {
     let can_be_divided = Simulation::new(&loaded.scenario)
         .is_ok_and(|simulation| simulation.needs_one_thread(&loaded.scenario).is_none());
@@ -224,8 +226,8 @@ fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, 
     Ok(true)
 }
 
-/// Removes the changes that the loader refuses, and loads the case.
-/// Every refusal is rendered as on the command line.
+/// Removes the changes that the loader refuses, and loads the scenario of the case. Every refusal
+/// is rendered as on the command line.
 fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     loop {
         match case.load(folder) {
@@ -241,7 +243,8 @@ fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     }
 }
 
-/// Index of the key change to remove; `None` means a change of the input file.
+/// Index of the changed key that the loader refuses; `None` if the loader refuses a change of the
+/// input file.
 fn refused_change(case: &Case, error: &LoadError) -> Option<usize> {
     let in_file = |key: &str| key.ends_with(".file") || key.ends_with(".sizes");
     if !case.splices.is_empty() && error.problems().iter().any(|problem| in_file(problem.key())) {
@@ -265,7 +268,7 @@ fn draw(error: &LoadError) {
     }
 }
 
-/// Options of one run of a case: verification, explanations and threads.
+/// Options of one run of a fuzzing case: verification, explanations and threads.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     verify: bool,
@@ -281,8 +284,8 @@ impl Way {
     }
 }
 
-/// Largest estimated memory of a case (bytes). Commands refuse a scenario that exceeds free memory.
-/// A case bypasses the commands, in a process with 4 GiB of address space.
+/// Largest estimated memory of a fuzzing case (bytes). Commands refuse a scenario that exceeds free
+/// memory. Fuzzing cases run without the commands, in a process with 4 GiB of address space.
 const MEMORY_MAX: u64 = 1 << 30;
 
 fn takes_too_much(loaded: &Loaded, way: Way) -> bool {
@@ -293,7 +296,7 @@ fn takes_too_much(loaded: &Loaded, way: Way) -> bool {
     MemoryEstimate::new(&scenario).bytes().saturating_mul(way.threads as u64) > MEMORY_MAX
 }
 
-/// Runs a scenario; returns the outcome and hashes of all tables.
+/// Runs a scenario; returns the outcome of the run, and hashes of all result tables.
 fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fault> {
     let mut rows = Rows::default();
     if takes_too_much(loaded, way) {
@@ -313,7 +316,8 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     });
     match ended {
         Ok(mut totals) => {
-            // The totals exclude the peak number of packets, which each thread counts separately.
+            // The totals of the run exclude the peak number of packets, which each thread counts
+            // separately.
             totals.peak_packets = 0;
             rows.totals = format!("{totals:?}");
             Ok((Outcome::Ran, rows))
@@ -373,7 +377,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Name of the first result table whose rows differ, if any.
+    /// Name of the first result table whose rows differ between two runs, if any.
     fn differs_from(&self, other: &Self) -> Option<String> {
         let hash = |rows: &Self, table: &str| rows.tables.get(table).map(|hasher| hasher.finish());
         let tables = self.tables.keys().chain(other.tables.keys());
@@ -399,7 +403,7 @@ hashed! {
     packet: PacketRow,
 }
 
-/// Runs `work`, and turns a panic into a fault with its place.
+/// Runs the function `work`, and turns a panic into a fault with the source location of the panic.
 fn guarded(work: impl FnOnce() -> Result<Outcome, Fault>) -> Result<Outcome, Fault> {
     guard::guarded(work).unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: searches for failing cases.
+//! `cargo xtask fuzz`: searches for scenarios and files that make bufferlab fail.
 
 use bufferlab_fuzz::faults::{self, Faults};
 use bufferlab_fuzz::findings::Finding;
@@ -29,13 +29,13 @@ struct Arguments {
     /// Duration of the search, such as 90s, 10m or 2h.
     #[arg(long, default_value = "10m", value_parser = span)]
     budget: Duration,
-    /// Maximum number of cases (for parsers: batches of inputs).
+    /// Maximum number of scenario cases (for parsers: of batches of inputs).
     #[arg(long, default_value_t = u64::MAX)]
     cases: u64,
     /// Number of parallel processes (default: number of cores).
     #[arg(long)]
     jobs: Option<u64>,
-    /// Folder for failing cases and for the summary.
+    /// Folder for failing cases and for the summary of the search.
     #[arg(long, default_value = "target/fuzz")]
     out: PathBuf,
 }
@@ -61,7 +61,7 @@ enum Task {
         /// Path of the tested program bufferlab.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Number of faults to skip, from the start of their order.
+        /// Number of faults to skip at the start of the list of faults.
         #[arg(long, default_value_t = 0)]
         from: usize,
     },
@@ -70,23 +70,23 @@ enum Task {
         /// Path of the tested program bufferlab.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Duration of the soak, such as 10m or 2h.
+        /// Duration of the soak test, such as 10m or 2h.
         #[arg(long, default_value = "2h", value_parser = span)]
         budget: Duration,
         /// Seed of all searches (default: a fresh seed).
         #[arg(long)]
         seed: Option<u64>,
-        /// Resume an earlier soak whose state is in the folder `--out`.
+        /// Resume an earlier soak test whose state is in the folder `--out`.
         #[arg(long)]
         resume: bool,
-        /// Folder for the report and for failing cases.
+        /// Folder for the report of the soak test and for failing cases.
         #[arg(long, default_value = "target/soak")]
         out: PathBuf,
         /// Number of parallel processes (default: number of cores).
         #[arg(long)]
         jobs: Option<u64>,
     },
-    /// Repeat one injected fault: the fault with this number in the order of the seed.
+    /// Repeat one injected fault: the fault with this number in the list that the seed orders.
     Fault {
         seed: u64,
         number: usize,

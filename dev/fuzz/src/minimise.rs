@@ -3,7 +3,8 @@
 use crate::case::Case;
 use crate::judge::{Budget, Fault, judge};
 
-/// Removes changes one by one, as long as the case still has a fault like `fault`.
+/// Removes changes of a fuzzing case one by one, as long as the case still has a fault like
+/// `fault`.
 #[must_use]
 pub fn minimise(case: &Case, number: u64, fault: &Fault, budget: Budget) -> Case {
     let mut smallest = case.clone();

@@ -1,5 +1,5 @@
 //! Every option of the scenario format as data.
-//! An option is a key with a value, or a word that a key accepts.
+//! An option is a key of the scenario with a value, or a word that a key accepts.
 //!
 //! The list of options follows from the declaration of the scenario format and from the registries.
 //! So the search draws and counts a new key, policy or parameter without a change of this module.
@@ -9,7 +9,7 @@ use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// An option that a case can set: a key of the scenario with a kind of value.
+/// An option that a fuzzing case can set: a key of the scenario, and the kind of value for the key.
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// Name of the option in reports, such as `switch.policy=dt` or `switch.policy=dt.alpha`.
@@ -18,28 +18,29 @@ pub(crate) struct Choice {
     pub(crate) path: String,
     /// Index of the option that must be set before this option.
     pub(crate) parent: Option<usize>,
-    /// Kind of the value that the option sets.
+    /// Kind of value that the option gives to its key.
     pub(crate) what: What,
 }
 
-/// Kind of the value that an option sets.
+/// Kind of value that an option gives to a scenario key.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// A random value of the given key.
+    /// A random value that the given scenario key accepts.
     Key(&'static KeySpec),
-    /// A random value of the given parameter.
+    /// A random value that the given parameter of a registry entry accepts.
     Param(&'static ParamInfo),
-    /// A constant value, as TOML.
+    /// A constant value of the scenario key, as TOML.
     Fixed(String),
-    /// A registry entry with its required parameters, as a table; `key` names the entry.
+    /// A registry entry with its required parameters, as a table. The key `key` of the table names
+    /// the registry entry.
     Entry {
         key: &'static str,
         params: &'static [ParamInfo],
         name: &'static str,
-        /// Keys of the table that are independent of the entry and must be kept.
+        /// Keys of the table that do not depend on the registry entry and must be kept.
         keep: &'static [KeySpec],
     },
-    /// A list with one table of random values.
+    /// A list of tables with one table of random values.
     List(&'static TableSpec),
     /// A list with one buffer profile.
     Profiles,
@@ -52,7 +53,7 @@ pub(crate) static OPTIONS: LazyLock<Vec<Choice>> = LazyLock::new(|| {
     all
 });
 
-/// Options by the path of their key. A case sets at most one option of each path.
+/// Options by the dotted key that they set. A case sets at most one option of each key.
 pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
     let mut slots: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
     for (index, choice) in OPTIONS.iter().enumerate() {
@@ -104,7 +105,7 @@ fn key(
             table(all, below, &format!("{path}.0"), parent);
         }
         // A different registry entry starts a new table of parameters. So the option repeats keys
-        // of the table that are independent of the entry.
+        // of the table that do not depend on the registry entry.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {
                 let what =

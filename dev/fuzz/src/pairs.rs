@@ -1,10 +1,11 @@
-//! Schedules pairs of options, and counts pairs and triples that have run together.
+//! Schedules pairs of options, and counts pairs and triples that have run together in a fuzzing
+//! case.
 
 use crate::options::{OPTIONS, can_meet};
 use bufferlab_units::RandomStream;
 use std::sync::LazyLock;
 
-/// All pairs of options that can be part of one case.
+/// All pairs of options that can be part of one fuzzing case.
 pub(crate) static PAIRS: LazyLock<Vec<(u16, u16)>> = LazyLock::new(|| {
     let count = OPTIONS.len();
     let below = |second: usize| (0..second).filter(move |&first| can_meet(first, second));
@@ -17,7 +18,7 @@ pub(crate) fn scheduled(seed: u64, number: u64) -> (usize, usize) {
     let count = PAIRS.len() as u64;
     let mut stream = RandomStream::new(seed, "pairs", 0);
     let start = stream.below(count);
-    // If the step and the number of pairs have no common divisor, the steps visit every pair.
+    // If the step size and the number of pairs have no common divisor, the steps visit every pair.
     let step = loop {
         let step = 1 + stream.below(count);
         if gcd(step, count) == 1 {
@@ -33,7 +34,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Options, pairs and triples of options that have run together.
+/// Options, pairs of options and triples of options that have run together in a fuzzing case.
 #[derive(Clone, Debug)]
 pub struct Coverage {
     options: Bits,
@@ -41,10 +42,10 @@ pub struct Coverage {
     triples: Bits,
 }
 
-/// Numbers of options, pairs and triples that have run together.
+/// Numbers of options, pairs and triples of options that have run together in a fuzzing case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reached {
-    /// Number of options that ran in some case, and number of all options.
+    /// Number of options that ran in some fuzzing case, and number of all options.
     pub options: (u64, u64),
     /// Number of pairs of options that ran together, and number of possible pairs.
     pub pairs: (u64, u64),
@@ -77,7 +78,7 @@ impl Coverage {
                 let b64 = b as u64;
                 self.pairs.set(c64 * (c64 - 1) / 2 + b64);
                 for &a in &options[..before] {
-                    // The number of a triple a < b < c is its position in the order of c, b, a.
+                    // Triples a < b < c of options are numbered in the order of c, then b, then a.
                     self.triples
                         .set(c64 * (c64 - 1) * c64.saturating_sub(2) / 6 + b64 * (b64 - 1) / 2 + a as u64);
                 }
@@ -85,14 +86,14 @@ impl Coverage {
         }
     }
 
-    /// Adds the coverage of another search to this coverage.
+    /// Adds the options, pairs and triples that another search has run.
     pub fn merge(&mut self, other: &Self) {
         self.options.merge(&other.options);
         self.pairs.merge(&other.pairs);
         self.triples.merge(&other.triples);
     }
 
-    /// Returns the numbers of options, pairs and triples that ran.
+    /// Returns the numbers of options, pairs and triples of options that ran.
     #[must_use]
     pub fn reached(&self) -> Reached {
         Reached {
@@ -102,7 +103,7 @@ impl Coverage {
         }
     }
 
-    /// Labels of the options that no case has run.
+    /// Labels of the options that no fuzzing case has run.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
         let all = OPTIONS.iter().enumerate();

@@ -1,10 +1,10 @@
-//! Passes damaged input to all readers of external bytes.
-//! Readers must not panic or abort, and must have bounded time and memory.
+//! Passes damaged input to all parts of bufferlab that read files, requests or answers. Readers
+//! must not panic or abort, and must have bounded time and memory.
 //!
 //! A batch is a number of inputs for one reader. Inputs are changes of small valid files, and of
-//! earlier inputs of the batch. An earlier input is reused if the reader's answer had a new shape
-//! (the text of the answer without names and numbers). This reuse is a cheap substitute for
-//! coverage, because later inputs reach code behind the first check.
+//! earlier inputs of the batch. An earlier input is reused if the reader's error message was new,
+//! apart from names and numbers. The reuse is a cheap substitute for code coverage, because later
+//! inputs reach code behind the first check.
 
 mod mutate;
 mod requests;
@@ -25,26 +25,27 @@ use targets::TARGETS;
 
 pub(crate) use targets::Desk;
 
-/// Maximum number of inputs that a batch keeps for further changes.
+/// Maximum number of inputs that a batch of the fuzzer keeps for further changes.
 const KEPT_MAX: usize = 64;
-/// Largest memory that reading one input may take (KiB).
+/// Largest memory that a reader may take for one input (KiB).
 const MEMORY_MAX_KIB: u64 = 256 << 10;
 /// Maximum number of attempts to minimise a failing input.
 const SMALLER_ATTEMPTS: u32 = 400;
-/// Maximum time to minimise a failing input: the batch must end before the batch counts as hung.
+/// Maximum time to minimise a failing input. The minimisation must end before the batch counts as
+/// hung.
 const SMALLER_FOR: Duration = Duration::from_secs(5);
 
-/// A reader of external bytes that the fuzzer tests.
+/// A reader of files, requests or answers that the fuzzer tests.
 pub(crate) struct Target {
     /// Name of the reader on the command line and in reports.
     pub(crate) name: &'static str,
     /// Function that returns small valid inputs for the reader.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// Keywords of the reader's format, for insertion into inputs.
+    /// Keywords of the reader's format, which the fuzzer inserts into inputs.
     pub(crate) words: &'static [&'static str],
-    /// Number of inputs in a batch for this reader.
+    /// Number of inputs in one batch for the reader.
     pub(crate) inputs: u64,
-    /// CPU time limit for reading an input (s).
+    /// CPU time that the reader may take for an input (s).
     pub(crate) seconds: u64,
     /// Function that reads an input. The error is the reader's refusal as text.
     pub(crate) read: fn(&mut Desk, &[u8]) -> Result<(), String>,
@@ -65,10 +66,10 @@ fn target(number: u64) -> &'static Target {
     &TARGETS[(number % TARGETS.len() as u64) as usize]
 }
 
-/// A failure while an input was read: its kind, and a description.
+/// A failure of a reader: the kind of the failure, and a description.
 type Wrong = (&'static str, String);
 
-/// Reads one input. Returns the reader's refusal, if any.
+/// Passes one input to a reader. Returns the reader's refusal, if any.
 fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), String>, Wrong> {
     forget_peak();
     let before = peak_kib().unwrap_or_default();
@@ -86,8 +87,8 @@ fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), St
     Ok(answer)
 }
 
-/// Runs batch `number` of a seed. The function writes every input to the file `trace` before the
-/// reader reads the input, to find an input that kills the process.
+/// Runs the batch of inputs with the number `number` under a seed. The function writes every input
+/// to the file `trace` before the reader reads the input, to find an input that kills the process.
 ///
 /// # Errors
 /// If a failing input cannot be written into `out`.
@@ -141,7 +142,7 @@ fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>
     Ok(report)
 }
 
-/// Hash of a reader's answer without quoted text and numbers.
+/// Hash of a reader's error message without quoted text and digits.
 fn shape(answer: &Result<(), String>) -> u64 {
     let text = answer.as_ref().err().map_or("", String::as_str);
     let mut hasher = DefaultHasher::new();
@@ -155,7 +156,7 @@ fn shape(answer: &Result<(), String>) -> u64 {
     hasher.finish()
 }
 
-/// Searches for a smaller input whose failure has the kind of the original failure.
+/// Searches for a smaller input that makes the reader fail in the way of the original input.
 fn smaller(target: &Target, desk: &mut Desk, mut input: Vec<u8>, kind: &str) -> Vec<u8> {
     let (mut attempts, start) = (0, Instant::now());
     let mut part = input.len() / 2;
@@ -217,8 +218,8 @@ pub fn input(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Peak memory of this process since [`forget_peak`] (KiB); `None` if the system does not report
-/// the peak memory.
+/// Peak memory of this process since the last call of [`forget_peak`] (KiB); `None` if the system
+/// does not report the peak memory.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -237,8 +238,8 @@ mod tests {
     use std::io::Write;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Memory and panics of a process belong to all its threads. So tests that measure memory or
-    /// panics run one after the other.
+    /// All threads of a process share its memory and its panic handler. So tests that measure
+    /// memory or panics run one after the other.
     static TURN: Mutex<()> = Mutex::new(());
 
     fn turn() -> MutexGuard<'static, ()> {

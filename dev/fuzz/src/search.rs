@@ -1,5 +1,5 @@
-//! Searches cases by number, in separate processes.
-//! A case that hangs or dies is detected, written to a file, and affects only its process.
+//! Runs numbered fuzzing cases in separate processes. The search detects a case that hangs or dies,
+//! and writes the case to a file. The case affects only its process.
 
 mod workers;
 
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 pub use workers::search;
 
-/// Subject of a search: scenarios or readers.
+/// Subject of a search for defects: scenarios, or readers of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Subject {
     /// Run scenarios with all checks.
@@ -30,7 +30,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Word for the subject on the command line and in summaries.
+    /// Word for the subject of a search on the command line and in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Subject {
 /// Options of a search for failures.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Subject of the search.
+    /// Subject of the search: scenarios or readers.
     pub subject: Subject,
     /// Seed from which the search draws its cases.
     pub seed: u64,
@@ -53,26 +53,26 @@ pub struct Search {
     pub cases: u64,
     /// Number of parallel processes of the search.
     pub jobs: u64,
-    /// Folder for failing cases.
+    /// Folder in which the search stores failing cases.
     pub out: PathBuf,
 }
 
-/// Outcomes, findings and coverage of a search.
+/// Outcomes, findings and coverage of a search for defects.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Number of cases by outcome.
+    /// Number of fuzzing cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Number of cases that ran on several threads.
+    /// Number of fuzzing cases that ran on several threads.
     pub divided: u64,
     /// Failures that the search has found.
     pub findings: Vec<Finding>,
-    /// Pairs and triples of options that ran together in a case.
+    /// Pairs and triples of options that ran together in a fuzzing case.
     pub coverage: Coverage,
     /// Duration of the search (s).
     pub seconds: u64,
 }
 
-/// Summary of a search in a form that programs can read.
+/// Summary of a search for defects, in a format for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// Subject of the search: `scenarios` or `parsers`.
@@ -83,20 +83,20 @@ pub struct Summary {
     pub seconds: u64,
     /// Number of cases that the search ran.
     pub cases: u64,
-    /// Number of cases by outcome.
+    /// Number of fuzzing cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Number of cases that ran on several threads.
+    /// Number of fuzzing cases that ran on several threads.
     pub divided: u64,
     /// Number of findings by kind.
     pub findings: BTreeMap<String, u64>,
-    /// Coverage of options that ran together; `None` for parsers.
+    /// Numbers of options, pairs and triples that ran together; `None` for a search of parsers.
     pub coverage: Option<Reached>,
     /// All findings of the search.
     pub details: Vec<Finding>,
 }
 
 impl Found {
-    /// Adds the report of one case to the result of the search.
+    /// Adds the report of one fuzzing case to the result of the search.
     pub fn add(&mut self, report: Report) {
         for (outcome, count) in report.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
@@ -170,8 +170,9 @@ pub fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {
     fs::write(path, serde_json::to_string_pretty(summary).map_err(io::Error::other)? + "\n")
 }
 
-/// Runs the cases `from`, `from + step` … below `until` in a worker process. The worker announces
-/// each case on standard output, and reports the result of the case at its end.
+/// Runs the fuzzing cases with the numbers `from`, `from + step` … below `until` in a worker
+/// process. The worker announces each case on standard output, and reports the result of the case
+/// at its end.
 ///
 /// # Errors
 /// If standard output is closed or a case cannot be written to a file.
@@ -190,7 +191,7 @@ pub fn work(subject: Subject, seed: u64, cases: impl Iterator<Item = u64>, out: 
     Ok(())
 }
 
-/// Generates and checks one scenario case, and reports the result.
+/// Generates and checks one fuzzing case of a scenario, and reports the result.
 fn scenario(seed: u64, number: u64, out: &Path) -> io::Result<Report> {
     let budget = Budget::default();
     let Judged { case, result, is_divided } = judge(&generate(seed, number), number, budget);

@@ -1,7 +1,8 @@
-//! Runs all searches in turn for a given time, with fresh seeds. The searches are scenarios,
-//! parsers, faults and kills, and every shipped scenario on several threads.
+//! Runs all searches for defects in turn for a given time, with fresh seeds. The searches test
+//! scenarios, parsers, faults and kills, and every shipped scenario on several threads.
 //!
-//! The soak writes its state after every part, so a later call can resume an interrupted soak.
+//! The soak test (all searches in turn) writes its state after every part, so a later call can
+//! resume an interrupted soak test.
 
 mod shipped;
 
@@ -17,16 +18,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Maximum duration of a part of a soak, after which a different kind of search follows.
+/// Maximum duration of one part of a soak test. A different kind of search follows each part.
 const PART_MAX: Duration = Duration::from_secs(240);
-/// Minimum number of rounds of a soak, so that every kind of search gets several parts.
+/// Minimum number of rounds of a soak test. In each round, every kind of search gets one part.
 const ROUNDS: u32 = 2;
 /// Shares of the kinds of searches in the time of a round (percent). In two hours on two cores,
 /// every fault is injected.
 const SHARES: [(Kind, u32); 4] =
     [(Kind::Scenarios, 30), (Kind::Parsers, 15), (Kind::Faults, 45), (Kind::Shipped, 10)];
 
-/// Kind of search that a part of a soak runs.
+/// Kind of search that a part of a soak test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Scenarios,
@@ -35,48 +36,49 @@ enum Kind {
     Shipped,
 }
 
-/// Options of a soak: all searches in turn.
+/// Options of a soak test, which runs all searches for defects in turn.
 #[derive(Clone, Debug)]
 pub struct Soak {
     /// Path of the program whose system calls fail.
     pub program: PathBuf,
     /// Seed from which the seeds of all searches are derived.
     pub seed: u64,
-    /// Duration of all parts together, including parts before a resumption.
+    /// Duration of all parts of the soak test together, including parts before a resumption.
     pub budget: Duration,
-    /// Folder of the report, of failing cases, and of the state of the soak.
+    /// Folder of the report, of failing cases, and of the state of the soak test.
     pub out: PathBuf,
     /// Folder of the shipped scenarios.
     pub scenarios: PathBuf,
-    /// Number of parallel processes of the soak.
+    /// Number of parallel processes of the soak test.
     pub jobs: u64,
 }
 
-/// Results of all parts of a soak so far.
+/// Results of all parts of a soak test so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
     /// Seed from which the seeds of all searches are derived.
     pub seed: u64,
-    /// Total duration of all parts of the soak (s).
+    /// Total duration of all parts of the soak test (s).
     pub seconds: u64,
-    /// Number of completed parts of the soak.
+    /// Number of completed parts of the soak test.
     pub parts: u64,
-    /// Number of cases by subject and outcome.
+    /// Number of fuzzing cases by subject of the search and by outcome.
     pub cases: BTreeMap<String, BTreeMap<String, u64>>,
     /// Number of scenarios that ran on several threads.
     pub divided: u64,
     /// Number of injected faults in the seed's order, and number of all faults.
     pub faults: (usize, usize),
-    /// Coverage of options that ran together within one part.
+    /// Numbers of options, pairs and triples that ran together since the last start or resumption
+    /// of the soak test.
     pub coverage: Option<Reached>,
-    /// Searches that the soak skipped, with reasons.
+    /// Searches that the soak test skipped, with reasons.
     pub skipped: Vec<String>,
-    /// Failures that the soak has found.
+    /// Failures that the soak test has found.
     pub findings: Vec<Finding>,
 }
 
 impl State {
-    /// Reads the state that an earlier soak has written into the folder `out`.
+    /// Reads the state that an earlier soak test has written into the folder `out`.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -88,7 +90,7 @@ impl State {
     fn write(&self, out: &Path) -> io::Result<()> {
         fs::create_dir_all(out)?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
-        // Renaming is atomic, so a killed soak leaves the report of its last completed part.
+        // Renaming is atomic, so a killed soak test leaves the report of its last completed part.
         for (name, text) in [("report.json", text + "\n"), ("report.md", self.markdown())] {
             fs::write(out.join(format!(".{name}")), text)?;
             fs::rename(out.join(format!(".{name}")), out.join(name))?;
@@ -103,14 +105,14 @@ impl State {
         }
         self.divided += report.divided;
         for finding in report.findings {
-            // The report has one example of several findings with one cause.
+            // If several findings have one cause, the report has one example.
             if !self.findings.iter().any(|known| is_like(known, &finding)) {
                 self.findings.push(finding);
             }
         }
     }
 
-    /// Report of the soak with tables of cases and findings.
+    /// Report of the soak test with tables of cases and findings.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!(
@@ -160,7 +162,8 @@ fn is_like(first: &Finding, second: &Finding) -> bool {
     first.kind == second.kind && words(first) == words(second)
 }
 
-/// Continues a soak from `state` until the budget runs out; writes the report after every part.
+/// Continues a soak test from `state` until the time budget is used; writes the report after every
+/// part.
 ///
 /// # Errors
 /// If a process cannot be started, or the folder cannot be written to.
@@ -217,7 +220,8 @@ fn look(
     Ok(())
 }
 
-/// Injects faults in the order of the soak's seed, until every fault is done.
+/// Injects the next faults in the order of the soak test's seed, until the time is over or every
+/// fault was injected.
 fn inject(options: &Soak, state: &mut State, time: Duration) -> io::Result<()> {
     let injected = faults::inject(&Faults {
         program: options.program.clone(),

@@ -1,5 +1,5 @@
-//! Draws random values for keys: mostly within the domain of the key, often at its border,
-//! sometimes beyond its border.
+//! Draws random values for scenario keys: mostly within the limits of the key, often at a limit,
+//! sometimes beyond a limit.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Catalog, ParamInfo, ParamKind, ParamValue, TableInfo};
@@ -67,7 +67,7 @@ const TEXTS: &[&str] = &[
     "h*",
 ];
 
-/// Source of random values, which are drawn from a random stream.
+/// Source of random values for keys, with a stream of random numbers.
 pub(crate) struct Dice<'a>(pub(crate) &'a mut RandomStream);
 
 impl Dice<'_> {
@@ -80,7 +80,7 @@ impl Dice<'_> {
         &list[self.0.below(list.len() as u64) as usize]
     }
 
-    /// Draws a number up to `max`; all orders of magnitude are equally likely.
+    /// Draws a random number up to `max`; all orders of magnitude are equally likely.
     fn up_to(&mut self, max: u64) -> u64 {
         let bits = 64 - max.leading_zeros();
         let bound = 1_u64.checked_shl(self.0.below(u64::from(bits) + 1) as u32).unwrap_or(u64::MAX);
@@ -93,7 +93,7 @@ impl Dice<'_> {
             1 => max,
             2 => max.saturating_add(1),
             3 => min.saturating_sub(1),
-            // The maximum number is small, because more objects would only make a run slow.
+            // The number of objects is small, because more objects would only make a run slow.
             _ => min.saturating_add(self.up_to(max.saturating_sub(min).min(64))),
         }
     }
@@ -122,7 +122,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-/// Draws a value for a key, as TOML on one line.
+/// Draws a random value for a scenario key, as TOML on one line.
 pub(crate) fn value(dice: &mut Dice<'_>, key: &KeySpec) -> String {
     if dice.one_in(8) && !key.example.is_empty() { key.example.to_owned() } else { of_kind(dice, key.kind) }
 }
@@ -175,17 +175,18 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
     }
 }
 
-/// Draws a value for a parameter of the kind `kind`.
+/// Draws a random value for a parameter of a registry entry. The kind of the parameter is `kind`.
 pub(crate) fn of_param(dice: &mut Dice<'_>, kind: ParamKind) -> String {
     match Kind::for_parameter(kind) {
         Some(kind) => of_kind(dice, kind),
-        // The declaration of a parameter does not contain the tables of profiles, but the scenario
-        // format does.
+        // The scenario format declares the tables of profiles; the declaration of the parameter
+        // does not contain the tables.
         None => format!("[{}]", inline(dice, bufferlab_scenario::profile_format())),
     }
 }
 
-/// Draws a value for a required parameter that makes a small network and little traffic.
+/// Draws a random value for a required parameter. The value makes a small network with little
+/// traffic.
 pub(crate) fn modest(dice: &mut Dice<'_>, param: &ParamInfo) -> String {
     match param.kind {
         ParamKind::Count { min, max } => {
@@ -210,7 +211,7 @@ fn name(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> &'static str {
     dice.pick(&catalog.cards(false)).name
 }
 
-/// Draws a registry entry with no parameters or with some parameters.
+/// Draws a random registry entry (such as a policy) with no parameters or with some parameters.
 fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     let cards = catalog.cards(false);
     let card = dice.pick(&cards);
@@ -219,7 +220,7 @@ fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     if parts.len() == 1 { quoted(card.name) } else { format!("{{ {} }}", parts.join(", ")) }
 }
 
-/// Draws the required parameters of an entry, and some other parameters.
+/// Draws the required parameters of a registry entry, and some other parameters.
 pub(crate) fn parameters(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> Vec<String> {
     let mut parts = Vec::new();
     for param in params {
@@ -238,7 +239,7 @@ fn param_table(dice: &mut Dice<'_>, info: &'static TableInfo) -> String {
     format!("{{ {} }}", parameters(dice, info.params).join(", "))
 }
 
-/// Draws a table on one line: its required keys, and some optional keys.
+/// Draws a table of a scenario on one line: the required keys, and some optional keys.
 pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     let mut parts = Vec::new();
     for key in spec.keys {
@@ -265,7 +266,7 @@ pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// Extension trait that states whether a key or parameter is required.
+/// Extension trait that states whether a scenario key or a parameter is required.
 trait IsRequired {
     fn presence_is_required(&self) -> bool;
 }

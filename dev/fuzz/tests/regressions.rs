@@ -1,11 +1,11 @@
-//! Runs the stored cases that failed before a defect was fixed.
+//! Runs the stored fuzzing cases that failed before a defect was fixed.
 
 use bufferlab_fuzz::{Budget, Case, Judged, generate, judge};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Budget of time and packet-hops for cases that would not end.
+/// Limits of time and packet-hops for fuzzing cases that would not end.
 const SHORT: Budget = Budget { time: Duration::from_secs(1), hops: 50_000 };
 
 #[test]

@@ -1,14 +1,15 @@
 //! Checks that completion times of flows of every size agree with the ns-3 reference. A mean over
-//! all sizes would hide a size class that is too fast if another class is too slow.
+//! all sizes would hide a size class with too short completion times if another class has too long
+//! ones.
 
 use crate::measure::{Flow, percentile};
 
 /// Upper bounds of the size classes (bytes): RDMA's first window, then the data of a few round
 /// trips.
 const ENDS: [u64; 2] = [54_000, 300_000];
-/// Smallest number of flows in a size class for which the median is meaningful.
+/// Smallest number of flows in a size class for which the median completion time is meaningful.
 pub const FLOWS_MIN: usize = 10;
-/// Largest deviation of a median ratio from 1 that counts as agreement.
+/// Largest deviation from 1 that counts as agreement, for the median ratio of completion times.
 pub const TOLERANCE: f64 = 0.15;
 
 /// Flows of one workload class and one range of sizes, from bufferlab and from the ns-3 reference.
@@ -34,8 +35,8 @@ impl SizeClass {
         ["up to 54 KB", "54 to 300 KB", "above 300 KB"][self.range]
     }
 
-    /// Whether the completion times of bufferlab and of the ns-3 reference agree in the median.
-    /// Size classes with too few flows also count as agreeing.
+    /// Whether the completion times of bufferlab and of the ns-3 reference agree in the median. A
+    /// size class with too few flows counts as agreeing, too.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.flows < FLOWS_MIN || (self.median_ratio - 1.0).abs() <= TOLERANCE

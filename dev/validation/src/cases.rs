@@ -8,11 +8,11 @@ use std::path::Path;
 /// A scenario of bufferlab, paired with a run of the ns-3 reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// Short name of the compared case, as in [`crate::explained::EXPLAINED`].
+    /// Short name of the compared scenario, as in [`crate::explained::EXPLAINED`].
     pub name: &'static str,
     /// Name of the scenario file in `scenarios/`.
     pub scenario: &'static str,
-    /// Registry name of the case's policy.
+    /// Registry name of the policy that the scenario's switches run.
     pub policy: &'static str,
     /// Changed keys of the scenario file and their new values, as for `--set`.
     pub changes: &'static [(&'static str, &'static str)],
@@ -21,7 +21,7 @@ pub struct Case {
 }
 
 /// A pair of names: a policy in bufferlab and in the ns-3 reference, or a traffic pattern and its
-/// request size.
+/// load or request size.
 type Pair = (&'static str, &'static str);
 /// Changed keys of a scenario and their new values, as for `--set`.
 type Changes = &'static [(&'static str, &'static str)];
@@ -35,7 +35,7 @@ const THREE_QUARTERS: Pair = ("L0.0001_R0.75_Q1_W0.2", "0.75");
 const AS_WRITTEN: Changes = &[];
 const CUBIC: Changes = &[("transport.0.congestion_control", "cubic")];
 /// Changes that select PowerTCP with the ns-3 artifact's fixed base RTT. The fixed RTT replaces the
-/// longest round-trip time of a full segment.
+/// default: the longest round-trip time of a full segment.
 const POWERTCP: Changes =
     &[("transport.0.congestion_control", "powertcp"), ("transport.0.base_rtt", "80 us")];
 const THETA_POWERTCP: Changes =
@@ -65,7 +65,7 @@ const fn unloaded(name: &'static str, transport: &'static str, changes: Changes)
     Case { name, scenario: "artifact-unloaded.toml", policy: "dt", changes, key }
 }
 
-/// Traffic name and load of the reference's runs with web search and incast.
+/// Traffic name and load of the ns-3 reference's runs with web search and incast.
 const FOUR_TENTHS: Pair = ("L0.4_R0.5_Q15_W0.06", "0.4");
 const EIGHT_TENTHS: Pair = ("L0.8_R0.5_Q15_W0.06", "0.8");
 
@@ -87,7 +87,7 @@ const fn loaded(name: &'static str, policy: Pair, (transport, changes): Transpor
 /// DT with the ns-3 artifact's headroom: 18,456 B for each of two priorities on 20 ports.
 const SONIC_DT: Pair =
     ("{ name = \"sonic-dt\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "DT");
-/// ABM in SONiC's pools, which updates its factors once per longest round-trip time.
+/// ABM in SONiC's buffer pools. ABM updates its factors once per longest round-trip time.
 const SONIC_ABM: Pair = (
     "{ name = \"sonic-abm\", update_interval = \"17.28 us\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }",
     "ABM",
@@ -95,12 +95,12 @@ const SONIC_ABM: Pair = (
 const REVERIE: Pair =
     ("{ name = \"reverie\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "REVERIE");
 
-/// A scenario, its changed keys, and the names of the RDMA transport and the traffic in the ns-3
-/// reference.
+/// A scenario, the changed keys of the scenario, and the ns-3 reference's names of the RDMA
+/// transport and of the traffic.
 type Evaluation = (&'static str, Changes, &'static str, &'static str);
 const WITH_TCP: Evaluation = ("artifact-reverie.toml", AS_WRITTEN, "dcqcn", "S1");
-/// Changes that replace DCQCN by PowerTCP, which needs telemetry in its frames: see
-/// `artifact-reverie-rdma.toml`.
+/// Changes that replace DCQCN by PowerTCP. The frames of PowerTCP are longer because of telemetry:
+/// see `artifact-reverie-rdma.toml`.
 const POWERTCP_OVER_RDMA: Changes = &[
     ("transport.0.congestion_control", "{ name = \"powertcp\", flows = 167 }"),
     ("transport.0.base_rtt", "17.28 us"),
@@ -160,7 +160,7 @@ pub const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// Runs the case's scenario in bufferlab.
+    /// Runs the compared scenario in bufferlab.
     ///
     /// # Errors
     /// If the scenario cannot be loaded or the run fails.
@@ -168,7 +168,8 @@ impl Case {
         self.run_with(&[])
     }
 
-    /// Runs the scenario of the case with further changed keys; keys and values are as for `--set`.
+    /// Runs the compared scenario in bufferlab with further changed keys; keys and values are as
+    /// for `--set`.
     ///
     /// # Errors
     /// The errors of [`Self::run`].
@@ -198,12 +199,12 @@ impl Case {
         self.key.variant == LOSSLESS
     }
 
-    /// Returns the names of the reference's flow lists, one per workload of the scenario.
+    /// Returns the names of the ns-3 reference's flow lists, one per workload of the scenario.
     fn flow_lists(&self) -> impl Iterator<Item = String> {
         let traffic = self.key.traffic;
         let parts: &[_] = match self.scenario {
             "artifact-loaded.toml" => &["_websearch", "_incast"],
-            // Reverie's scenarios already name their flow lists.
+            // The scenarios of Reverie's evaluation already name their flow lists.
             _ if self.is_lossless() => &[],
             _ => &[""],
         };

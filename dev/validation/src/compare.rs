@@ -1,4 +1,4 @@
-//! Compares the metrics of a case between bufferlab and the ns-3 reference.
+//! Compares the metrics of a run of bufferlab with the metrics of an ns-3 run.
 
 use crate::ValidationError;
 use crate::by_size::{self, SizeClass};
@@ -9,14 +9,16 @@ use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdown
 use crate::reference::{self, Expected};
 use crate::row::ComparedMetric;
 
-/// Relative tolerance of metrics for runs without drops, and for single flows on an empty network.
+/// Largest relative difference to ns-3 in runs without drops, and for single flows on an empty
+/// network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
-/// Relative tolerance of metrics for runs in which packets are dropped.
+/// Largest relative difference to ns-3 in runs in which packets are dropped.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
 /// Start and interval (ns) at which the ns-3 artifact samples the occupancy of leaf 0. The samples
-/// end when the last flow starts. Start, end and interval are inferred. Among start times and
-/// intervals that are multiples of 50 ms and 5 us, only the chosen values fit to better than 1 %.
+/// end when the last flow starts. Start, end and interval of the sampling are inferred. Among start
+/// times in steps of 50 ms and intervals in steps of 5 us, only these values reproduce the
+/// occupancy within 1 %.
 pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
 /// Smallest size of a long flow (bytes), as in the column `long1MB_mean` of the ns-3 reference.
@@ -33,33 +35,35 @@ pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
 pub struct Scatter {
     /// Number of flows that finished in bufferlab and in the ns-3 reference.
     pub flows: usize,
-    /// Median over flows of |bufferlab's completion time / the ns-3 reference's − 1|.
+    /// Median over flows of the relative difference between the completion times in bufferlab and
+    /// in ns-3.
     pub median: f64,
-    /// Maximum over flows of |bufferlab's completion time / the ns-3 reference's − 1|.
+    /// Maximum over flows of the relative difference between the completion times in bufferlab and
+    /// in ns-3.
     pub largest: f64,
-    /// Number of flows whose completion times agree within 1 %.
+    /// Number of flows whose completion times in bufferlab and in ns-3 agree within 1 %.
     pub within_one_percent: usize,
-    /// Number of flows whose completion times agree within 3 %.
+    /// Number of flows whose completion times in bufferlab and in ns-3 agree within 3 %.
     pub within_three_percent: usize,
-    /// Number of flows whose completion times agree within 5 %.
+    /// Number of flows whose completion times in bufferlab and in ns-3 agree within 5 %.
     pub within_five_percent: usize,
 }
 
-/// Result of comparing a case with the ns-3 reference.
+/// Result of comparing bufferlab's run of a case with the ns-3 reference.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The case that is compared with the ns-3 reference.
     pub case: Case,
-    /// Metrics of the case in bufferlab and in the ns-3 reference.
+    /// Metrics of the compared runs of bufferlab and of the ns-3 reference.
     pub rows: Vec<ComparedMetric>,
-    /// Agreement of the completion times of single flows.
+    /// Agreement of the completion times of single flows with the ns-3 reference.
     pub scatter: Scatter,
-    /// Agreement of completion times by workload class and size of flows.
+    /// Agreement of completion times with the ns-3 reference, by workload class and flow size.
     pub by_size: Vec<SizeClass>,
 }
 
 impl Comparison {
-    /// Runs a case and compares its metrics with the ns-3 reference.
+    /// Runs a compared scenario, and compares the run's metrics with the ns-3 reference.
     ///
     /// # Errors
     /// If the run fails, the reference's files cannot be read, or the two simulators had different
@@ -80,7 +84,7 @@ impl Comparison {
         Ok(Self { case: *case, rows, scatter, by_size })
     }
 
-    /// Returns the known explanation for a metric outside its tolerance, if any.
+    /// Returns the known explanation for a metric that differs too much from ns-3, if any.
     #[must_use]
     pub fn explanation(&self, row: &ComparedMetric) -> Option<&'static Explained> {
         EXPLAINED.iter().find(|entry| entry.case == self.case.name && entry.metric == row.metric)
@@ -158,8 +162,8 @@ fn incast_rows(
         let count = |flows: &[Flow]| flows.iter().filter(|flow| flow.fct_ns > limit).count() as f64;
         (count(&ours.flows), count(theirs))
     };
-    // The ns-3 reference counts each mark twice, at the root queue and at the child queue. It also
-    // counts packets that already have a mark.
+    // The ns-3 reference counts each mark twice, at the root queue and at the child queue. The
+    // reference also counts packets that already have a mark.
     let marks_up = (ours.marks.leaf_up as f64, number("mark_leaf_up")? / 2.0);
     let marks_down = (ours.marked_to_hosts as f64, number("mark_leaf_down")? / 2.0);
     let mut rows = vec![

@@ -39,8 +39,8 @@ fn agreement(case: &str, class: &SizeClass) -> String {
     }
 }
 
-/// Formats the measured block of the page: the numbers and medians that do not agree with ns-3.
-/// The CSV files have all compared numbers and medians.
+/// Formats the measured block of the page: the metrics and median completion times that do not
+/// agree with ns-3. The CSV files have all compared values.
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### Numbers beyond the expectation\n\n");
@@ -64,16 +64,16 @@ pub fn block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// Formats the workload and size classes whose median completion times do not agree, and their
-/// number.
+/// Formats the workload and size classes whose median completion times do not agree with ns-3, and
+/// the number of classes.
 fn sizes_block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### By size\n\n");
     let all: Vec<_> = sizes(comparisons).collect();
     let _ = writeln!(
         text,
-        "The table has the median of bufferlab / ns-3 over completion times of single flows, and the ratio of \
-         the means. Medians agree within {:.0} % for {} of {} classes with at least {} flows. The following \
-         classes do not agree:\n",
+        "`median` is the median over flows of bufferlab's completion time divided by ns-3's. `mean` is the \
+         ratio of mean completion times. Median completion times agree within {:.0} % for {} of {} classes with \
+         at least {} flows. Classes with larger differences:\n",
         100.0 * by_size::TOLERANCE,
         all.iter().filter(|(_, class)| class.agrees()).count(),
         all.len(),
@@ -97,7 +97,8 @@ fn sizes(comparisons: &[Comparison]) -> impl Iterator<Item = (&str, &SizeClass)>
     all.filter(|(_, class)| class.flows >= by_size::FLOWS_MIN)
 }
 
-/// Formats the tables beside the page: path relative to the repository's root, and content.
+/// Formats the CSV tables of all compared values: for each table, the path in the repository and
+/// the content.
 ///
 /// # Errors
 /// If a row cannot be written as CSV.
@@ -146,8 +147,8 @@ pub fn tables(
     ])
 }
 
-/// Returns a row for each case: the number of metrics that agree, and the differences of single
-/// flows.
+/// Returns a table row for each compared case: the number of metrics that agree with ns-3, and the
+/// differences of single flows.
 fn cases(comparisons: &[Comparison]) -> Vec<[String; 10]> {
     let mut rows = vec![
         [
@@ -193,21 +194,21 @@ fn percent(fraction: f64) -> String {
     format!("{:+.1} %", 100.0 * fraction)
 }
 
-/// Formats the block about ranges of metrics: the number of ranges that agree, then a table of the
-/// other ranges.
+/// Formats the block about ranges of metrics: the number of ranges that agree with ns-3, then a
+/// table of ranges that do not agree.
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
     let agree = ranges.iter().filter(|range| range.agrees()).count();
     let mut text = format!(
-        "\nFlows start with a jitter of {JITTER} in both simulators. Of {} ranges, {agree} agree.\n",
+        "\nFlows start with a jitter of {JITTER} in both simulators. Of {} metric ranges, {agree} agree with ns-3.\n",
         ranges.len()
     );
     let (right, pairs) = orders(ranges);
     let _ = writeln!(
         text,
-        "\nIn {pairs} pairs of policies, a metric of the artifact differs by more than 5 %. In {right} of these pairs, bufferlab has the artifact's order."
+        "\nIn the artifact, {pairs} pairs of policies differ by more than 5 % in a metric. Bufferlab orders {right} of the pairs like the artifact."
     );
-    text.push_str("\nThe following metrics do not agree:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
+    text.push_str("\nMetrics with disagreeing ranges:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
     for range in ranges.iter().filter(|range| !range.agrees()) {
         let Spread { run, metric, min, max, .. } = &range.theirs;
         let known = RANGES.iter().find(|known| known.run == run && known.metric == metric);

@@ -3,7 +3,8 @@
 
 use crate::by_size::SizeClass;
 
-/// A metric of a case that may be outside its tolerance, because the difference is explained.
+/// A metric of a compared case that may differ from ns-3 by more than its tolerance, because the
+/// difference is explained.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
     /// Name of the compared case ([`crate::Case::name`]).
@@ -14,33 +15,39 @@ pub struct Explained {
     pub name: &'static str,
 }
 
-/// Cause: bufferlab orders simultaneous packets by a seeded, fair draw, ns-3 by insertion.
+/// Cause of differences to ns-3: bufferlab orders simultaneous packets at random, ns-3 by
+/// insertion.
 const TIES: &str = "Order of simultaneous packets";
 
-/// Cause: a few flows have a second retransmission timeout; their number changes with the seed.
+/// Cause of differences to ns-3: a few flows have a second retransmission timeout; their number
+/// changes with the seed.
 const SECOND_TIMEOUTS: &str = "Second timeouts";
 
-/// Cause: a few flows share an uplink for a short time, so their completion times differ.
+/// Cause of differences to ns-3: a few flows share an uplink for a short time, so their completion
+/// times differ.
 const MEET: &str = "Flows that meet";
 
-/// Cause: packets are dropped only at a few moments of the run.
+/// Cause of differences to ns-3: packets are dropped only at a few moments of the run.
 const FULL: &str = "A full buffer under load";
 
-/// Cause: spines send only a few of a thousand pause frames; the number changes with the seed.
+/// Cause of differences to ns-3: spines send only a few pause frames, and the number changes with
+/// the seed.
 const SPINES: &str = "Pauses by spines";
 
-/// Cause: the five slowest of 384 or 512 flows belong to one or two incasts.
+/// Cause of differences to ns-3: the five slowest of 384 or 512 flows, which decide the p99, belong
+/// to one or two incasts.
 const ONE_INCAST: &str = "One incast decides";
 
-/// Cause: about half of some sixty flows are fast, and the other flows are paused.
+/// Cause of differences to ns-3: about half of some sixty flows are fast, and pauses delay the
+/// other flows.
 const SHORT_RDMA: &str = "Short messages among pauses";
 
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {
     Explained { case, metric, name }
 }
 
-/// Every known difference of a metric. The test also fails if a listed metric is within its
-/// tolerance.
+/// Every metric that is known to differ from ns-3 by more than its tolerance. The test also fails
+/// if a listed metric agrees.
 pub const EXPLAINED: &[Explained] = &[
     row("DT, R = 0.5", "incast slowdown, p50", TIES),
     row("DT, R = 0.5", "flows with a timeout", TIES),
@@ -62,7 +69,7 @@ pub const EXPLAINED: &[Explained] = &[
     row("TCP incasts, Reverie", "short RDMA flows, slowdown, p50", SHORT_RDMA),
 ];
 
-/// A size class of flows whose median completion time is outside its tolerance.
+/// A size class of flows whose median completion time differs too much from ns-3.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplainedSize {
     /// Name of the compared case ([`crate::Case::name`]).
@@ -75,7 +82,8 @@ pub struct ExplainedSize {
     pub name: &'static str,
 }
 
-/// Every size class with a known disagreement. The test also fails if a listed size class agrees.
+/// Every size class of flows that is known to disagree with ns-3. The test also fails if a listed
+/// size class agrees.
 pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP, DT"),
     size("PowerTCP, ABM"),
@@ -83,14 +91,15 @@ pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP and Cubic, ABM"),
 ];
 
-/// Creates the entry for RDMA messages just beyond the first window, which are too fast in
+/// Creates the list entry for RDMA messages just beyond the first window, which are too fast in
 /// bufferlab.
 const fn size(case: &'static str) -> ExplainedSize {
     let name = "Messages of PowerTCP beyond their first window";
     ExplainedSize { case, class: "rdma_websearch", sizes: "54 to 300 KB", name }
 }
 
-/// Returns the heading that explains why a size class disagrees, if the disagreement is known.
+/// Returns the heading that explains why a size class disagrees with ns-3, if the disagreement is
+/// known.
 #[must_use]
 pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     let is_it = |known: &&ExplainedSize| {
@@ -111,20 +120,21 @@ pub struct RangeApart {
     pub why: &'static str,
 }
 
-/// Heading of the page's section that explains the difference between ranges.
+/// Heading in `docs/evidence/validation.md` below which the difference between ranges is explained.
 const MORE_HELD: &str = "A full buffer under load";
-/// Unexplained difference: lossless queues occupy more of the pool than in the ns-3 artifact.
+/// Unexplained difference: in bufferlab, lossless queues occupy more of the pool than in the ns-3
+/// artifact.
 const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than in ns-3, TCP less";
 
-/// Unexplained difference: TCP loses more packets than in the ns-3 artifact.
+/// Unexplained difference: in bufferlab, TCP loses more packets than in the ns-3 artifact.
 const TCP_LOSSES: &str = "open: with full connections, TCP loses more than in ns-3";
 
 const fn apart(run: &'static str, metric: &'static str, why: &'static str) -> RangeApart {
     RangeApart { run, metric, why }
 }
 
-/// Every metric whose ranges are known to disagree. The test fails if a listed metric agrees with
-/// ns-3.
+/// Every metric whose ranges in bufferlab and in ns-3 are known to disagree. The test fails if a
+/// listed metric agrees with ns-3.
 pub const RANGES: &[RangeApart] = &[
     apart("abm_clean_ABM_cubic_L0.8_R0.5_Q15_W0.06", "drop_up", MORE_HELD),
     apart("rev_S1_ABM_dcqcn_cubic", "lossy_drops", LOSSLESS_SHARE),

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A metric outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
-//! `docs/evidence/validation.md`. The test also fails if a listed metric agrees with ns-3. So a
-//! change of a tolerance needs a change of the list.
+//! `docs/evidence/validation.md`. The test also fails if a listed metric agrees with ns-3. A change
+//! of a tolerance therefore needs a change of the list.
 
 pub mod by_size;
 mod cases;
@@ -73,7 +73,7 @@ pub enum ValidationError {
         /// Number of flows that finished in the ns-3 reference.
         theirs: usize,
     },
-    /// The ns-3 reference lacks the given run or column.
+    /// The ns-3 reference lacks the run or the column with this name.
     #[error("the reference has no {0}")]
     NoReference(String),
 }

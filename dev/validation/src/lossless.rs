@@ -5,11 +5,12 @@ use crate::measure::{Flow, Outcome, mean, percentile, slowdowns};
 use crate::reference::Expected;
 use crate::row::ComparedMetric;
 
-/// Relative tolerance of the numbers of pause frames: 0.5 to 1.5 times the numbers in ns-3.
+/// Largest relative difference in pause frames: bufferlab may send 0.5 to 1.5 times the frames of
+/// ns-3.
 pub const PAUSES: f64 = 0.5;
-/// Relative tolerance of the mean slowdown of incast flows.
+/// Largest relative difference to ns-3 in the mean slowdown of incast flows.
 pub const INCAST: f64 = 0.15;
-/// Relative tolerance of all metrics except pauses and incasts.
+/// Largest relative difference to ns-3 in all metrics except pauses and incasts.
 const OTHER: f64 = 0.25;
 
 /// Size below which flows are short (bytes), as in the columns of the ns-3 reference: Reverie's

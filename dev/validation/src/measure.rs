@@ -1,8 +1,8 @@
 //! Metrics of bufferlab's run, with the definitions of the ns-3 artifact.
 //!
-//! The definitions of the metrics equal the ns-3 artifact's definitions. So differences come from
-//! the behaviour of the simulators. Percentiles have no interpolation. Occupancy is sampled, not a
-//! time-weighted mean. Losses and marks are counted by tier.
+//! The definitions of the metrics equal the ns-3 artifact's definitions, so all differences are due
+//! to the simulators. Percentiles have no interpolation. Occupancy is sampled, not a time-weighted
+//! mean. Losses and marks are counted by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -11,7 +11,7 @@ use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Size below which a flow is short: 100 KB, a bandwidth-delay product.
+/// Size below which a flow is short: 100 KB, the bandwidth-delay product of the network (bytes).
 pub const SHORT_FLOW_BYTES: u64 = 100_000;
 
 /// A finished flow of bufferlab or of the ns-3 reference.
@@ -39,30 +39,31 @@ pub struct Flow {
     pub timeouts: Option<u32>,
 }
 
-/// Tier of a port in the network. The ns-3 reference counts drops and marks by tier.
+/// Tier of a switch port: leaf to host, leaf to spine, or spine. The ns-3 reference counts drops
+/// and marks by tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Ports of a leaf towards its hosts.
+    /// Ports of a leaf switch towards its hosts.
     LeafDown,
-    /// Ports of a leaf towards the spines.
+    /// Ports of a leaf switch towards the spines.
     LeafUp,
     /// Ports of a spine switch.
     Spine,
 }
 
-/// Numbers of packets by the tier of the port at which the packets were counted.
+/// Numbers of dropped or marked packets, by the tier of the port at which the packets were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByTier {
-    /// Number of packets at ports from leaves to hosts.
+    /// Number of counted packets at ports from leaves to hosts.
     pub leaf_down: u64,
-    /// Number of packets at ports from leaves to spines.
+    /// Number of counted packets at ports from leaves to spines.
     pub leaf_up: u64,
-    /// Number of packets at ports of spines.
+    /// Number of counted packets at ports of spines.
     pub spine: u64,
 }
 
 impl ByTier {
-    /// Number of packets at every port of leaves and spines.
+    /// Number of counted packets at all ports of leaves and spines.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }
@@ -84,7 +85,7 @@ pub struct Outcome {
     /// Number of flows that had not finished when the run ended. The ns-3 reference omits
     /// unfinished flows.
     pub unfinished: u64,
-    /// Number of lost packets by tier.
+    /// Number of lost packets, by tier of the switch port.
     pub drops: ByTier,
     /// Number of RDMA packets that were lost at any switch.
     pub lossless_drops: u64,
@@ -92,11 +93,11 @@ pub struct Outcome {
     pub pauses_of_leaves: u64,
     /// Number of pause frames that spines sent.
     pub pauses_of_spines: u64,
-    /// Number of packets that switches marked, by tier.
+    /// Number of packets that switches marked, by tier of the switch port.
     pub marks: ByTier,
     /// Number of packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,
-    /// Samples of the occupancy of leaf 0: time (ns) and percentage of its buffer.
+    /// Samples of the occupancy of switch leaf 0: time (ns) and percentage of its buffer.
     pub occupancy: Vec<(u64, f64)>,
     /// Samples of leaf 0's occupancy by priority and time (ns); no samples while queues are empty.
     pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,

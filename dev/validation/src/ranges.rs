@@ -1,4 +1,4 @@
-//! Compares ranges of metrics over runs whose flows start a few nanoseconds apart.
+//! Compares ranges of metrics over runs that differ in random delays of the flow starts.
 //!
 //! `testdata/reference/spread.csv` has the ranges of the ns-3 artifact. In the artifact's runs,
 //! each flow starts later by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has
@@ -22,8 +22,9 @@ pub const JITTER: &str = "20 ns";
 /// from 1 s on, for 20 ms. Bufferlab samples at multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
-/// Slowdown above which a late web-search flow is assumed to have had a timeout. The limit is
-/// inferred: this limit reproduces the column `ws_rto` of two recorded runs exactly.
+/// Slowdown above which a late web-search flow is assumed to have had a timeout. The ns-3 artifact
+/// does not state its limit. With this limit, bufferlab reproduces the column `ws_rto` of two
+/// recorded runs exactly.
 const SLOW: f64 = 4.0;
 
 /// Range of a metric over the ns-3 artifact's runs of one setting.
@@ -104,8 +105,8 @@ pub fn cases() -> Result<Vec<(&'static Case, String)>, ValidationError> {
     Ok(CASES.iter().filter_map(named).collect())
 }
 
-/// Runs a case with random delays of flow starts. Returns every metric that bufferlab and the ns-3
-/// artifact have in common.
+/// Runs a compared scenario with random delays of flow starts. Returns every metric that bufferlab
+/// and the ns-3 artifact have in common.
 ///
 /// # Errors
 /// If the run of the case fails.
@@ -237,15 +238,16 @@ impl Range {
         }
     }
 
-    /// Whether the ns-3 artifact's own runs agree within 1 % on the metric. Losses, occupancy and
-    /// tails of isolated incasts agree within 1 %. Runs differ more on all other metrics.
+    /// Whether the ns-3 artifact's own runs agree within 1 % on the metric. Runs of the artifact
+    /// agree within 1 % on losses, occupancy and tails of isolated incasts. Runs differ more on all
+    /// other metrics.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
         isolated && ["drop", "occ", "inc_p99"].iter().any(|kind| self.theirs.metric.starts_with(kind))
     }
 
-    /// Largest gap between the ranges that counts as agreement: 2 % if the artifact's own runs
+    /// Largest gap between two ranges that counts as agreement: 2 % if the ns-3 artifact's runs
     /// agree within 1 %, else 5 %.
     #[must_use]
     pub fn tolerance(&self) -> f64 {

@@ -24,7 +24,8 @@ pub struct RunKey {
     pub policy: &'static str,
     /// Name of the transport in the ns-3 reference's files, such as `dctcp` or `cubic`.
     pub transport: &'static str,
-    /// Middle part of the reference's file names: load, request size, query rate and start window.
+    /// Traffic in the names of the reference's files: load, request size, query rate and duration
+    /// of flow starts.
     pub traffic: &'static str,
     /// Load on the uplinks of leaves, as a fraction.
     pub load: &'static str,

@@ -9,13 +9,14 @@ pub struct ComparedMetric {
     pub ours: f64,
     /// Value of the metric in the ns-3 reference's run.
     pub theirs: f64,
-    /// Largest relative difference between bufferlab's and the ns-3 reference's value that counts
-    /// as agreement.
+    /// Largest relative difference between bufferlab's value and the ns-3 reference's value that
+    /// counts as agreement.
     pub tolerance: f64,
 }
 
 impl ComparedMetric {
-    /// Returns the relative difference `ours / theirs − 1`; zero if `ours` and `theirs` are zero.
+    /// Returns the relative difference between bufferlab's value (`ours`) and the ns-3 reference's
+    /// value (`theirs`).
     #[must_use]
     pub fn difference(&self) -> f64 {
         if self.ours == self.theirs { 0.0 } else { self.ours / self.theirs - 1.0 }

@@ -1,2 +1,2 @@
-//! Empty: this crate's `Cargo.toml` makes libraries of others the same in every build of the
+//! Empty: the `Cargo.toml` of this crate gives other libraries equal features in every build of the
 //! workspace.

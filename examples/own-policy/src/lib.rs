@@ -1,7 +1,7 @@
 //! A custom buffer policy: with n busy queues, each of them may store `share · B / √n`.
 //!
-//! The limit is between the whole buffer (complete sharing) and an equal part for each queue
-//! (`B/n`). Bursts to a few queues find room, and every queue can store packets.
+//! The limit of a queue is between the whole buffer (complete sharing) and an equal part for each
+//! queue (`B/n`). Bursts to a few queues find room, and every queue can store packets.
 
 use bufferlab_core::{
     Account, Arrival, Buffer, DropReason, ParamInfo, ParamKind, ParamValue, Policy, PolicyInfo, QueueId,
@@ -29,7 +29,8 @@ impl Policy for RootShare {
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let busy = |other: &QueueId| *other == queue || buffer.queue_packets(*other) > 0;
         let queues = buffer.queue_ids().filter(busy).count() as u128;
-        // Integers give equal verdicts on every machine: √(B²/n), rounded down.
+        // The square root √(B²/n) is an integer, rounded down, so that verdicts are equal on every
+        // machine.
         let share = (u128::from(buffer.shared_capacity()).pow(2) / queues).isqrt();
         Some(self.share.apply(share as u64))
     }

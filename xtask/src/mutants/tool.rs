@@ -114,8 +114,9 @@ impl Tool {
         // A mutant changes one source line, and a full build of the crate takes ten times as long.
         command.env("CARGO_INCREMENTAL", "1");
         let status = command.status().map_err(|error| format!("cargo-mutants cannot start: {error}"))?;
-        // Exit code 0: all mutants are detected. Code 2: some survive. Code 3: some time out.
-        // Other exit codes are failures of cargo-mutants, or of the tests on the unchanged code.
+        // Exit code 0: the tests detect all mutants. Code 2: some mutants survive. Code 3: the
+        // tests of some mutants time out. Other exit codes are failures of cargo-mutants, or of the
+        // tests on the unchanged code.
         if !matches!(status.code(), Some(0 | 2 | 3)) {
             return Err(format!("cargo-mutants failed: {status}"));
         }

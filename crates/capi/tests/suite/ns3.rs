@@ -14,7 +14,7 @@ fn ns3() -> Option<PathBuf> {
     folder.join("include/ns3/traffic-control-module.h").is_file().then_some(folder)
 }
 
-/// Totals that the ns-3 program prints at its end.
+/// Totals of packets that the ns-3 program prints when it ends.
 struct Totals(String);
 
 impl Totals {

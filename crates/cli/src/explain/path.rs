@@ -1,5 +1,5 @@
 //! `explain --critical-path`: runs a scenario twice. The first run finds the critical paths, and
-//! the second run follows the packets of their transfers.
+//! the second run follows the packets of the transfers on these paths.
 
 use crate::args::ExplainArgs;
 use crate::progress::Board;

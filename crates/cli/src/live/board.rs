@@ -36,7 +36,7 @@ pub(crate) struct Title {
     pub(crate) text: String,
     /// Names and rates of the switch's ports.
     pub(crate) ports: Vec<PortTitle>,
-    /// Effect of the key q.
+    /// Effect of the key q in the live view.
     pub(crate) quit: Quit,
     /// Whether the live view may use colours.
     pub(crate) colour: bool,
@@ -68,7 +68,7 @@ pub(crate) enum Key {
 /// A line in the live view's table of queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueLine {
-    /// Index of the queue in a snapshot.
+    /// Index of the line's queue in a snapshot of the switch.
     pub(crate) queue: usize,
     /// Whether the line is the first line of its port in the table.
     pub(crate) is_first: bool,
@@ -140,7 +140,7 @@ impl Board {
         true
     }
 
-    /// Performs the action of a pressed key.
+    /// Performs the action of a key that the user pressed in the live view.
     pub(crate) fn press(&mut self, key: Key) {
         let last = self.title.ports.len().saturating_sub(1);
         let order = self.order();
@@ -205,7 +205,7 @@ impl Board {
         wanted.rev().max_by_key(|&queue| (self.history(queue).max(), latest.queues[queue].counters.arrived))
     }
 
-    /// Port numbers in the order of the table.
+    /// Returns the port numbers in the order of the table of queues.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<_> = (0..self.title.ports.len()).collect();
         if let Some(latest) = self.latest().filter(|_| self.by_bytes) {

@@ -253,7 +253,7 @@ fn row_line(board: &Board, row: QueueLine, columns: &Columns) -> Line<'static> {
     parts.extend(bar(columns.bar, queue.bytes, queue.peak, queue.threshold, capacity, paint));
     parts
         .push(Span::styled(format!(" {:>8}", bytes(queue.bytes)), paint.level(queue.bytes, queue.threshold)));
-    // The limit of a policy may be far above the size of the buffer.
+    // A policy's limit on a queue may be far above the size of the buffer.
     let limit = queue.threshold.map_or("none".to_owned(), |limit| match limit {
         limit if limit > capacity => "> buffer".to_owned(),
         limit => bytes(limit),

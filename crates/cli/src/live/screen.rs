@@ -51,9 +51,9 @@ impl Drop for Restore {
     }
 }
 
-/// Shows the snapshots of `watch` until `ended`, `stop` or the user quits. Sets `stop` if the
-/// switch must end: at Ctrl-C, and at q if [`Quit::Switch`] is set. The caller handles signals.
-/// A signal handler that sets `stop` makes this function restore the terminal.
+/// Shows the snapshots of `watch` until the flag `ended` or `stop` is set, or the user quits. Sets
+/// `stop` if the switch must end: at Ctrl-C, and at q if [`Quit::Switch`] is set. The caller
+/// handles signals. A signal handler that sets `stop` makes this function restore the terminal.
 ///
 /// After a panic anywhere in the program, the terminal is restored before the message is printed.
 ///

@@ -86,8 +86,8 @@ fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<DaemonEvent> {
     loop {
         let events = daemon.revert();
         let is_over = daemon.is_restored() || start.elapsed() >= BACK || again.load(Ordering::Relaxed);
-        // Only the last attempt reports faults, because a later attempt may correct an earlier
-        // fault.
+        // Only the last attempt to restore values reports faults, because a later attempt may
+        // correct an earlier fault.
         all.extend(events.into_iter().filter(|event| is_over || !matches!(event, DaemonEvent::Fault { .. })));
         if is_over {
             return all;

@@ -125,8 +125,8 @@ pub(super) fn in_words(file: &SwitchFile, summary: &Summary) -> String {
     text
 }
 
-/// Adds the core's counters of each queue, named as in the simulator's table `queues`.
-/// The largest occupancy follows, and the times for which sent packets were stored.
+/// Adds a line per queue: the core's counters, named as in the simulator's table `queues`, the
+/// largest occupancy, and the times for which sent packets were stored.
 fn queues(file: &SwitchFile, summary: &Summary, text: &mut String) {
     let core = summary.pipeline.driver().core();
     text.push_str(

@@ -107,8 +107,8 @@ fn desk() -> Desk {
 struct Command {
     /// The command line with all seeds, policies or points.
     all: &'static [&'static str],
-    /// The command with fewer seeds, policies or points. The runs of this command could mix with
-    /// runs of the complete command.
+    /// The command line with fewer seeds, policies or points. A folder could mix runs of this command
+    /// line with runs of the complete command.
     fewer: &'static [&'static str],
     /// Whether the command stores runs by their content, so that no earlier run blocks the command.
     by_content: bool,
@@ -211,8 +211,8 @@ impl Change {
             Self::Argument(_) => command.takes_keys(),
             Self::File("switch/buffers.json", ..) => command.is_what_if(),
             Self::File(..) => !command.is_what_if(),
-            // A single run is repeated as a whole, and the fingerprint of a reproduction
-            // contains the version.
+            // The version matters to a single run, which is executed again as a whole. The
+            // version does not matter to a reproduction, whose fingerprint contains the version.
             Self::Version => {
                 command.takes_keys() && !command.all.contains(&"--seeds") || command.all.contains(&"--seeds")
             }
@@ -252,8 +252,8 @@ fn into<'a>(command: &[&'a str], more: &[&'a str], out: &'a str) -> Vec<&'a str>
     [command, more, &["--out", out]].concat()
 }
 
-/// Whether all seeds of every label in a folder ran one scenario on one set of inputs by one
-/// version of the program. The check does not use the program under test.
+/// Asserts that all seeds of every label in a folder are runs of one scenario with the same inputs,
+/// by one version of the program. The check does not use the program under test.
 fn assert_unmixed(desk: &Desk, out: &str) {
     let mut contents: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let files = desk.files(out);

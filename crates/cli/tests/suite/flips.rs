@@ -27,10 +27,11 @@ fn tree() -> Desk {
     desk
 }
 
-/// The bits of a file that the test flips: the first and the last bit, and other bits between them.
+/// Returns the bits of a file that the test flips: the first bit, the last bit, and bits between
+/// them.
 fn bits(length: usize) -> impl Iterator<Item = usize> {
     let bits = 8 * length;
-    // The step is prime, so the test visits every bit of a byte.
+    // The shift by up to two bits makes the test flip bits at different positions in a byte.
     (0..POSITIONS).map(move |at| at * (bits - 1) / (POSITIONS - 1)).map(move |bit| (bit + bit / 8 % 3) % bits)
 }
 
@@ -77,7 +78,8 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let pages = || -> Option<(String, String)> {
             let report = Report::load(&dir, &[]).ok()?;
             let text = (report.text(), report.json().ok()?);
-            // Only writing the page reads some of the files, so the test writes the page, too.
+            // The program reads some files only when it writes the page, so the test writes the
+            // page, too.
             report.write().ok()?;
             Some(text)
         };

@@ -112,7 +112,7 @@ fn files_and_lists_steer_nothing() {
             assert!(output.status.code() == Some(1) && said.contains("hidden character, U+"), "{said}");
         }
     }
-    // The tested names are columns, names of files, values and keys of a scenario.
+    // The hostile names are columns of tables, names of files, and values and keys of a scenario.
     desk.write("flows.csv", &format!("src,dst,size_bytes,start_ns,{RAW}\n0,1,1000,1,a\n"));
     check(&desk, &["run", "list.toml"]);
     check(&desk, &["report", "results"]);

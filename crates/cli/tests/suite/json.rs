@@ -157,7 +157,7 @@ rate = "1 Gb/s"
     assert_eq!((compared["packets"].as_u64(), compared["differences"].as_u64()), (Some(3000), Some(0)));
     let lost = ["dropped", "evicted", "sent"].map(|what| compared[what].as_u64().expect("a number"));
     assert!(lost[0] > 0 && lost.iter().sum::<u64>() == 3000, "{compared:#}");
-    // The document is valid even if this machine cannot run the testbed.
+    // The output is valid JSON of the schema even if this machine cannot run the testbed.
     let checked = desk.output(&["testbed", "check", "--json"]);
     let found = by_schema(&desk, &checked.stdout, "testbed-check");
     assert_eq!(found["can_run"], checked.status.success(), "{found:#}");

@@ -73,8 +73,8 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     assert!(!compare(&["--seeds", "1", "--variants", "dt", longer]).contains("already"));
     assert!(compare(&["--seeds", "1", "--variants", "dt", longer]).contains("2 runs are there already"));
     assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
-    // The baseline variant is compared only with itself, so it must not have the caveat about other
-    // traffic.
+    // The program compares other variants with the baseline variant. So the baseline must not have
+    // the caveat that its traffic differs.
     let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
     assert!(manifest("all/longer/seed-1").contains("other-traffic"));
     let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);
@@ -155,7 +155,8 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
             "mine",
         ])
     };
-    // No result of random traffic is exact to a millionth, so the command needs all seeds.
+    // No interval of random traffic is as narrow as a millionth of the mean, so all seeds are
+    // needed.
     let strict = until("0.0001%");
     let said = text(&strict.stderr).clone();
     assert!(strict.status.success(), "{said}");
@@ -167,8 +168,8 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
         "{comparison}"
     );
     assert_eq!(fs::read_dir(desk.path("mine/dt")).expect("readable").count(), 20);
-    // At a limit of 100000 %, the first check is the last check. It counts only five of the 20
-    // seeds.
+    // At a limit of 100000 %, the first interim check is the last check. The check reads only five
+    // of the 20 seeds.
     let whole = desk.files("mine/dt/seed-3");
     let wide = until("100000%");
     let said = text(&wide.stderr).clone();

@@ -87,13 +87,13 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     assert_eq!(desk.files("all/dt"), before);
 }
 
-/// Starts and kills a command `times` times, after different delays. Then the command runs to its
-/// end.
+/// Starts and kills a command `times` times, after different delays. Then the command runs without
+/// a kill.
 fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     for round in 0..times {
         let mut child =
             desk.command(args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
-        // Early and late moments alternate. A command that ends before the kill needs no kill.
+        // Early and late kills alternate. A command that ends before its kill needs no kill.
         std::thread::sleep(Duration::from_millis(u64::from(round * 37 % 90)));
         drop(child.kill());
         child.wait().expect("it ends");

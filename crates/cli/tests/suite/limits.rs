@@ -12,8 +12,8 @@ use std::path::Path;
 enum Above {
     /// A command in a folder with `tiny.toml`, and words of the command's error.
     Command(Vec<String>, String),
-    /// Another test, by file and name. Used if the input is too large, or if the command line does
-    /// not reach the limit.
+    /// File and name of a separate test of the limit. Such a test is needed if the input is too
+    /// large, or if the command line does not reach the limit.
     Test(&'static str, &'static str),
 }
 

@@ -112,7 +112,8 @@ fn iperf3_and_memcached_carry_the_same_scenario_into_the_same_tables() {
     let items: Vec<_> = flows.iter().filter(|flow| flow.query_id.is_some()).collect();
     assert!(items.iter().all(|flow| flow.size_bytes == 16_000 && flow.dst_host == 0), "an item is an answer");
     let finished = items.iter().filter(|flow| flow.fct_ns.is_some());
-    // An answer has 16,037 B with the lines around a value, so twelve segments.
+    // An answer of memcached has 16,037 B with the lines around the value. So an answer needs
+    // twelve segments.
     assert!(
         finished.clone().all(|flow| flow.sent_packets >= 12),
         "the switch has seen all packets of an answer"
@@ -131,8 +132,8 @@ fn iperf3_and_memcached_carry_the_same_scenario_into_the_same_tables() {
         (2.0..3.5).contains(&seconds) && (20.0..94.2).contains(&goodput),
         "{seconds} s at {goodput} Mb/s"
     );
-    // The byte count of iperf3 equals the packets at the switch, except for packets that were in
-    // flight at its end.
+    // The byte count of iperf3 equals the bytes of the packets at the switch, except for packets
+    // that are in flight when iperf3 ends.
     let carried = (long.sent_packets - long.dropped_packets) as f64 * 1_448.0;
     assert!((carried / long.size_bytes as f64 - 1.0).abs() < 0.1, "{carried} B and {} B", long.size_bytes);
     // The answers of memcached are in the queue of the client's code point,

@@ -237,8 +237,8 @@ fn the_adapter_for_sonic_mgmt_finds_the_thresholds_of_the_chip() {
     };
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{said}\n{errors}");
-    // The adapter must report the numbers of `sonic vectors`, and the headroom of four groups of
-    // two profiles.
+    // The adapter must report the numbers of `sonic vectors`, and the headroom of four priority
+    // groups that have two different profiles.
     assert!(said.contains("pause 4117, first loss 4470, resume after 14"), "{said}");
     assert!(said.contains("headroom of four groups 1955"), "{said}");
     match std::env::var_os("BUFFERLAB_SONIC_MGMT") {

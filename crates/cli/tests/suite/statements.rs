@@ -34,8 +34,8 @@ fn recorded_values_give_the_effects_of_statements_and_figures() {
     assert!(text(&several.stderr).contains("draws one experiment"), "{}", text(&several.stderr));
 }
 
-/// Returns the mean in the ledger's first row of a statement, which is the row of the paper's own
-/// setting: a recording at quick scale.
+/// Returns the mean in the ledger's first row of a statement. The row was recorded with the paper's
+/// setting at quick scale.
 fn recorded_effect(statement: &str) -> String {
     let verdicts = include_str!("../../../../claims/verdicts.csv");
     let of = format!("{statement},");

@@ -119,7 +119,7 @@ fn a_reader_that_has_gone_is_no_error() {
         }
     }
     assert!(desk.path("results/tiny/report.html").is_file(), "the run was completed");
-    // The reader's error is still an error and does not become a panic.
+    // The error about a missing scenario is still an error and does not become a panic.
     assert_eq!(run_without_readers(&desk, &["run", "absent.toml"], true, true).code(), Some(1));
 }
 

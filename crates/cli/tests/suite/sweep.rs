@@ -24,7 +24,7 @@ fn an_interrupted_sweep_ends_with_the_bytes_of_an_uninterrupted_one() {
     let desk = desk();
     desk.succeed(&[&GRID[..], &["--out", "whole"]].concat());
     desk.succeed(&[&GRID[..], &["--out", "broken"]].concat());
-    // The folder is in the state after a kill: missing runs, one partial run, no summaries.
+    // The folder is as a killed sweep leaves it: missing runs, one partial run, no summaries.
     let broken = desk.path("broken");
     std::fs::remove_dir_all(broken.join("switch.buffer=50-KB/abm")).expect("it was run");
     std::fs::remove_dir_all(broken.join("switch.buffer=100-KB/dt/seed-2")).expect("it was run");
@@ -80,7 +80,7 @@ fn failing_points_are_named_and_the_others_are_complete() {
     });
 }
 
-/// The numbers that the script of the page reads.
+/// Returns the numbers that the script of the page reads, as JSON.
 fn numbers(page: &str) -> Value {
     let data = page.split_once("<script id=\"explorer-data\" type=\"application/json\">");
     let (data, _) = data.and_then(|(_, rest)| rest.split_once("</script>")).expect("the page holds numbers");
@@ -138,7 +138,7 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
     }
     assert_eq!(in_page, in_table);
     assert!(in_table > 100, "{in_table}");
-    // Sizes in different units have positions in one common unit.
+    // The page places buffer sizes with different units on one axis in a common unit.
     assert_eq!(page["axes"][1]["positions"], serde_json::json!([60.0, 150.0]));
     // The page has charts without JavaScript, and loads nothing from a network.
     let html = read("sweep.html");

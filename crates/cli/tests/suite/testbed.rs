@@ -108,7 +108,7 @@ fn a_live_view_is_drawn_on_a_terminal_and_gives_it_back() {
         let _ = writeln!(std::io::stderr(), "SKIPPED the live view: `script` is not installed");
         return;
     };
-    // The pipe of the keyboard stays open until the end, although no key is pressed.
+    // The pipe that acts as the keyboard stays open until the end, although no key is pressed.
     let keyboard = child.stdin.take();
     let output = child.wait_with_output().expect("it ends");
     drop(keyboard);

@@ -28,14 +28,14 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
             assert!(resolved.contains(&format!("buffer = \"{buffer}\"\n")), "{resolved}");
         }
     }
-    // A run with the variant's keys on the command line gives the packets of the variant.
+    // A run with the variant's keys on the command line has the same packets as the variant's run.
     let by_hand =
         ["run", "tiny.toml", "--set", "switch.policy.alpha=0.25", "--set", "seed=2", "--out", "hand"];
     desk.succeed(&by_hand);
     let read = |path: &str| std::fs::read(desk.path(path)).expect("it is there");
     assert!(read("out/dt-alpha=0.25/seed-2/flows.parquet") == read("hand/flows.parquet"));
-    // The comparison is paired: the interval of a change is computed for the logarithm of the ratio
-    // of the means, by seed.
+    // The comparison pairs runs by seed: the interval of a change is computed from the logarithms
+    // of the ratios.
     let comparison = json(&desk, "out/comparison.json");
     assert_eq!(comparison["policies"], serde_json::json!(["dt(alpha=0.25)", "high"]));
     let metrics = comparison["metrics"].as_array().expect("a list");
@@ -94,7 +94,7 @@ fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
     let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
     assert_eq!(other.status.code(), Some(1));
     assert!(text(&other.stderr).contains("holds runs of another scenario: in out/x/seed-1,"));
-    // The folder belongs to a program with a custom policy.
+    // The folder has runs of a custom policy, which another program has registered.
     desk.succeed(&["run", "tiny.toml", "--out", "theirs/fair-share/seed-1"]);
     let strange = desk.output(&["compare", "tiny.toml", "--policies", "dt", "--out", "theirs"]);
     assert!(

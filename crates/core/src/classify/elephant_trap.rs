@@ -64,9 +64,9 @@ pub struct ElephantTrap {
 }
 
 impl ElephantTrap {
-    /// A trap with a table of `entries` flows. A flow is short up to `limit`,
-    /// and the table forgets a flow that was silent for longer than `idle`.
-    /// Short flows keep the queue of the priority map unless `short_queue` names another queue.
+    /// An elephant trap with a table of `entries` flows. A flow is short up to `limit`, and the
+    /// table forgets a flow that was silent for longer than `idle`. Short flows keep the queue of
+    /// the priority map unless `short_queue` names another queue.
     #[must_use]
     pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
         Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }

@@ -13,7 +13,7 @@ pub struct Accounting {
     pub slices: u16,
     /// Occupancy at which a paused ingress queue lets its sender resume.
     pub resume_below: ResumeBelow,
-    /// Pool that the minimums of egress queues are taken from.
+    /// Pool from which the reserved minimums of egress queues are taken.
     pub queue_minimums: QueueMinimums,
     /// Number of significant bits of a threshold, which is rounded down. With 0, thresholds are
     /// exact.
@@ -22,7 +22,8 @@ pub struct Accounting {
 
 impl Accounting {
     /// Accounting of the papers and of SONiC's documents. The memory has one slice, the resume
-    /// threshold moves with the pause threshold, and minimums are taken from the lossy pool.
+    /// threshold moves with the pause threshold, and minimums of egress queues are taken from the
+    /// lossy pool.
     pub const IDEAL: Self = Self {
         slices: 1,
         resume_below: ResumeBelow::Threshold,

@@ -27,12 +27,12 @@ impl PortSpread {
         self.slices
     }
 
-    /// Number of ports of every slice, and the number of slices that have one port more.
+    /// Smallest number of ports of a slice, and the number of slices that have one port more.
     const fn shares(self) -> (usize, usize) {
         (self.ports / self.slices, self.ports % self.slices)
     }
 
-    /// Ports of the slice `slice`. The first slice has the lowest ports.
+    /// Ports of the memory slice `slice`. The first slice has the ports with the lowest numbers.
     #[must_use]
     pub fn ports_of(self, slice: usize) -> Range<usize> {
         let (few, larger) = self.shares();
@@ -40,7 +40,7 @@ impl PortSpread {
         begin..begin + few + usize::from(slice < larger)
     }
 
-    /// The slice of the port `port`.
+    /// The memory slice of the port `port`.
     #[must_use]
     pub fn slice_of(self, port: usize) -> usize {
         let (few, larger) = self.shares();
@@ -48,7 +48,7 @@ impl PortSpread {
         if port < border { port / (few + 1) } else { larger + (port - border) / few.max(1) }
     }
 
-    /// The ports of each slice, in the order of the slices.
+    /// The ports of each memory slice, in the order of the slices.
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> {
         (0..self.slices).map(move |slice| self.ports_of(slice))
     }

@@ -64,13 +64,13 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
 /// Without the condition on the free buffer, a step is tuned for an empty buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAware {
-    /// The step marking rule. The condition on the buffer compares the length that this rule
-    /// watches.
+    /// The step marking rule. The condition on the buffer compares the queue or port length that
+    /// the step watches.
     pub step: Step,
-    /// Length up to which the condition on the buffer does not mark (bytes). Queues up to this
-    /// length keep the link busy when the buffer is nearly full.
+    /// Queue length up to which the condition on the buffer marks no packet (bytes). Queues up to
+    /// this length keep the link busy when the buffer is nearly full.
     pub floor: u64,
-    /// Factor h·α by which the condition multiplies the free space.
+    /// Factor h·α by which the condition on the buffer multiplies the free space.
     pub factor: Weight,
 }
 

@@ -124,8 +124,8 @@ pub struct Red {
     pub watch: Watch,
     /// Range of queue lengths over which the marking probability rises.
     pub ramp: Ramp,
-    /// Ranges of queue lengths by priority, if the priorities differ. The last range repeats. If
-    /// the list is empty, `ramp` applies to all priorities.
+    /// Ranges of queue lengths by priority, if the priorities differ. The last range also applies
+    /// to all further priorities. If the list is empty, `ramp` applies to all priorities.
     pub by_priority: Vec<Ramp>,
     /// Marking probability at the length `kmax`, 0..=1.
     /// The probability rises linearly from 0 at `kmin`.

@@ -1,4 +1,5 @@
-//! A step: the rule marks every packet above a length K. Priorities share one K or have one each.
+//! A step: the rule marks every packet of a queue longer than K. All priorities have one K, or each
+//! priority has a separate K.
 
 use super::watch::{AT, LENGTH, SCOPE, Watch};
 use super::{Markable, MarkerInfo, Marking};
@@ -59,7 +60,8 @@ pub struct Step {
     /// Threshold K: length up to which the step marks no packet (bytes).
     pub threshold: u64,
     /// Threshold K of each priority, if the priorities differ, as in LossPass's selective marking.
-    /// The last threshold repeats. If the list is empty, `threshold` applies to all priorities.
+    /// The last threshold also applies to all further priorities. If the list is empty, `threshold`
+    /// applies to all priorities.
     pub by_priority: Vec<u64>,
 }
 

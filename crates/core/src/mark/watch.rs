@@ -20,7 +20,7 @@ pub(super) const AT: ParamInfo = ParamInfo::with_default(
     "Moment at which the length is compared. Default: DCTCP (SIGCOMM 2010) section 3.1.",
 );
 
-/// Kind of a length parameter without a lower bound.
+/// Parameter kind for a queue length without a lower bound.
 pub(super) const LENGTH: ParamKind = ParamKind::Bytes { min: 0 };
 
 /// Queue or port length that a rule compares, and the moment of the comparison.
@@ -33,7 +33,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The compared queue or port and moment, from the parameters [`SCOPE`] and [`AT`].
+    /// Reads the compared length (queue or port) and the moment of the comparison from the
+    /// parameters [`SCOPE`] and [`AT`].
     pub(super) fn from_params(params: &Params) -> Self {
         Self { scope: params.choice("scope"), at: params.choice("at") }
     }

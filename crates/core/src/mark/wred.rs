@@ -1,5 +1,6 @@
-//! WRED as switches configure it: a ramp for every queue. WRED marks ECN-capable packets and drops
-//! others, or drops all packets that it chooses.
+//! WRED as switches configure it: for every queue, a range of lengths over which the probability of
+//! a mark or drop rises. WRED marks ECN-capable packets and drops others, or drops all packets that
+//! it chooses.
 
 use super::red::Ramp;
 use super::watch::{AT, LENGTH, SCOPE, Watch};
@@ -129,14 +130,14 @@ fn pairs(ports: &[usize], priorities: &[usize]) -> Vec<(usize, usize)> {
     ports.iter().flat_map(|&port| priorities.iter().map(move |&priority| (port, priority))).collect()
 }
 
-/// Ramp of WRED for one queue.
+/// Settings of WRED for one queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WredRamp {
     /// Range of lengths over which the probability of a mark or drop rises.
     pub ramp: Ramp,
     /// Probability of a mark or drop when the length reaches `kmax`, 0..=1.
     pub pmax: f64,
-    /// Effect of WRED on the packets of this queue that it chooses.
+    /// Whether WRED marks or drops the packets of this queue that it chooses.
     pub effect: Effect,
 }
 
@@ -146,10 +147,10 @@ pub struct Wred {
     /// Queue or port length that WRED compares, and the moment at which WRED marks. WRED always
     /// decides drops on arrival.
     pub watch: Watch,
-    /// Ramp of each queue of the switch. `None` if WRED neither marks nor drops packets of the
-    /// queue.
+    /// Settings of WRED for each queue of the switch. `None` if WRED neither marks nor drops
+    /// packets of the queue.
     pub ramps: Vec<Option<WredRamp>>,
-    /// Random numbers, drawn only for queue lengths on a ramp.
+    /// Stream of random numbers, drawn only for queue lengths between `kmin` and `kmax`.
     stream: RandomStream,
 }
 
@@ -169,7 +170,7 @@ impl Wred {
         may_drop && packet.moment == Moment::Enqueue && self.chooses(packet, buffer, effect)
     }
 
-    /// Whether WRED marks or drops the packet, if its queue's ramp has this `effect`.
+    /// Whether WRED marks or drops the packet, if the settings of its queue have this `effect`.
     fn chooses(&mut self, packet: &Markable, buffer: &Buffer, effect: Effect) -> bool {
         let own = self.ramps.get(usize::from(packet.queue.0)).copied().flatten();
         let Some(WredRamp { ramp: Ramp { kmin, kmax }, pmax, .. }) = own.filter(|own| own.effect == effect)

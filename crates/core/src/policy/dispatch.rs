@@ -19,9 +19,9 @@ use std::any::Any;
 #[derive(Debug)]
 #[repr(u8)] // A separate tag byte is faster to read per packet than a niche.
 pub enum Dispatched {
-    /// Dynamic Thresholds.
+    /// The policy Dynamic Thresholds.
     DynamicThreshold(DynamicThreshold),
-    /// Dynamic Thresholds on SONiC, with headroom.
+    /// The policy Dynamic Thresholds on SONiC's buffer model, with headroom.
     SonicDt(Box<SonicDt>),
     /// Policy without a variant of this enum, called through a pointer.
     Boxed(Box<dyn Policy>),
@@ -73,7 +73,7 @@ impl Dispatched {
     }
 }
 
-/// Calls a method of the policy inside the current variant.
+/// Calls a method of the policy that the enum's current variant contains.
 macro_rules! each {
     ($this:expr, $policy:ident => $call:expr) => {
         match $this {

@@ -4,7 +4,7 @@ use super::{Choice, Picked, Scheduler, Turns};
 use crate::buffer::Buffer;
 use bufferlab_units::{BitRate, Time};
 
-/// Schedules of ports that differ.
+/// Schedules of a switch whose ports have different schedules.
 #[derive(Clone, Debug)]
 pub(super) struct PortSchedules {
     /// All schedules of the switch. The first one belongs to ports that `of_port` does not list.
@@ -30,7 +30,7 @@ impl PortSchedules {
     }
 }
 
-/// Largest rate of a port, or of each of some queues of a port: a token bucket.
+/// Rate limit of a port, or of each of some queues of a port, by a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// Mean rate of the packets, without the overhead of a link (bit/s).
@@ -39,24 +39,24 @@ pub struct RateLimit {
     pub burst: u64,
 }
 
-/// A limit, and the queues that it counts together.
+/// A rate limit, and the queues of a port that share this limit.
 #[derive(Clone, Copy, Debug)]
 struct Limited {
     queues: u32,
     limit: RateLimit,
     burst_time: Time,
-    /// Index of the limit's time in [`Due`].
+    /// Index of the rate limit's time in [`Due`].
     state: usize,
 }
 
 impl Limited {
-    /// Time from which the limit allows a packet.
+    /// Time from which the rate limit allows the next packet.
     fn opens_at(&self, due: &Due) -> Time {
         Time(due.0[self.state].0.saturating_sub(self.burst_time.0))
     }
 }
 
-/// All limits of rates in a switch, by port.
+/// All rate limits of a switch, by port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateLimits {
     of_port: Vec<Vec<Limited>>,
@@ -73,14 +73,15 @@ impl RateLimits {
     }
 }
 
-/// Time until which each limit's mean rate needs for all packets that left so far: the virtual
-/// scheduling of ITU-T I.371. A time that has passed is a full bucket.
+/// Time at which a link with the mean rate of a limit would have sent all packets so far, for each
+/// rate limit. This algorithm is the virtual scheduling of ITU-T I.371. The token bucket is full
+/// when this time has passed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Due(Vec<Time>);
 
 impl Scheduler {
-    /// Replaces the schedule of `ports` by `other`, whose schedules of single ports and rate limits
-    /// are ignored.
+    /// Replaces the schedule of `ports` by `other`. The function ignores schedules of single ports
+    /// and rate limits in `other`.
     #[must_use]
     pub fn with_ports(mut self, ports: &[u16], other: Self) -> Self {
         let mut by_port = self.by_port.take().unwrap_or_else(|| {
@@ -139,7 +140,7 @@ impl Scheduler {
         self.rates.is_some()
     }
 
-    /// The queues of `ready` that may send at `port` now by their rates.
+    /// The queues of `ready` whose rate limits allow a packet at `port` now.
     #[inline]
     pub(crate) fn allowed(&self, turns: &Turns, port: u16, now: Time, ready: u32) -> u32 {
         match &self.rates {
@@ -164,7 +165,7 @@ impl Scheduler {
         }
     }
 
-    /// Lets all queues of `port` send at once, whatever they have sent before.
+    /// Lets all queues of `port` send immediately, as if no queue had sent a packet before.
     pub(crate) fn forget_rates(&self, turns: &mut Turns, port: u16) {
         for limited in self.rates.iter().flat_map(|rates| rates.of(port)) {
             turns.due.0[limited.state] = Time::ZERO;

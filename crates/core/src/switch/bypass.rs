@@ -40,8 +40,8 @@ impl<P: Policy> Switch<P> {
     /// unchanged, and the packet must take the normal path. `None` has these reasons: a packet
     /// waits at the port, the priority is paused, or the policy refuses the bypass
     /// ([`Policy::can_bypass`]). Custom marking rules, classifiers that count, deficit round robin
-    /// and a chip that is not ideal also need the normal path. So does a new record of
-    /// [`Self::pause_levels_at_peaks`].
+    /// and a chip that is not ideal also need the normal path. A packet that changes
+    /// [`Self::pause_levels_at_peaks`] needs the normal path, too.
     ///
     /// The switch does not call the [`super::Observer`].
     /// [`Self::counters`] and [`Self::largest_bypassed`] include the packet.

@@ -7,10 +7,10 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 const CELL: u64 = 254;
 /// Number of shared cells of a memory slice.
 const SHARED: u64 = 10_000;
-/// Minimum of a lossless priority group (cells).
+/// Reserved minimum of a lossless priority group (cells).
 const MINIMUM: u64 = 18;
 const HEADROOM: u64 = 300;
-/// Minimum of a lossy queue, in every slice (cells).
+/// Reserved minimum of a lossy queue in every memory slice (cells).
 const QUEUE_MINIMUM: u64 = 7;
 const OFFSET: u64 = 14;
 const PORTS: u16 = 4;
@@ -128,21 +128,22 @@ impl Chip {
     }
 }
 
-/// Cells of a priority group when the group reaches alpha times the free part of `shared` cells. No
-/// other group has cells.
+/// Number of cells at which a lone priority group reaches alpha times the free cells. The pool has
+/// `shared` cells.
 fn reached(alpha: f64, shared: u64) -> u64 {
     (1..).find(|&cells| cells as f64 >= alpha * (shared - cells) as f64).expect("it reaches its threshold")
 }
 
-/// Cells of a lone priority group that the pool admits. Each cell is within alpha times the cells
-/// that are free before that cell.
+/// Number of cells of a lone priority group that a pool of `shared` cells admits. The pool admits a
+/// cell if the group stays within alpha times the free cells.
 fn taken(alpha: f64, shared: u64) -> u64 {
     (0..)
         .find(|&cells| (cells + 1) as f64 > alpha * (shared - cells) as f64)
         .expect("it exceeds its threshold")
 }
 
-/// Steady share ⌊alpha S / (1 + alpha)⌋ of a group (cells).
+/// Steady length of a lone priority group in a pool of `cells` cells: alpha / (1 + alpha) of the
+/// pool, rounded down.
 fn share(alpha: f64, cells: u64) -> u64 {
     (cells as f64 * alpha / (1.0 + alpha)) as u64
 }
@@ -205,8 +206,8 @@ fn a_group_pauses_with_the_packet_that_reaches_its_threshold() {
     assert_eq!(points(&mut group(12_332, 352, 704), 0), (4_117, 4_470));
     let mut full = group(15_105, 352, 352);
     assert_eq!(points(&mut full, 0), (5_041, 5_394));
-    // The headroom pool is full. So the second group pauses at its usual number of packets and
-    // loses the next packet.
+    // The headroom pool is full. So the second group pauses its sender at the usual number of
+    // packets and loses the next packet.
     assert_eq!(points(&mut full, 1), (3_363, 3_364));
 }
 
@@ -225,7 +226,8 @@ fn a_lossy_queue_has_its_minimum_and_its_share_in_every_slice() {
     assert_eq!(chip.fill_to_loss(0, 3, 0), own, "from one slice");
     assert_eq!(chip.fill_to_loss(1, 3, 0), 0, "from the same one");
     assert_eq!(chip.fill_to_loss(2, 3, 0), own, "from the other one");
-    // A minimum is available even after lossless groups have used their maximum.
+    // The reserved minimum of a lossy queue is available even after lossless groups have used their
+    // maximum of the pool.
     let mut chip = Chip::new("sonic-dt", 64.0, &[], CHIP);
     chip.fill_to_pause(0);
     chip.fill_to_pause(1);

@@ -187,7 +187,7 @@ fn overloads_and_burst(n: u16, mbps: u64, duration: Time) -> Vec<Source> {
     sources
 }
 
-/// First loss of a packet of the burst. The returned times count from the burst's start.
+/// First loss of a packet of the burst. The returned time counts from the burst's start.
 fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) -> (Time, Loss) {
     let mut bench = Bench::new(policy, params, &overloads_and_burst(n, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));
@@ -196,8 +196,8 @@ fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) ->
     (loss.at - BURST, loss)
 }
 
-/// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port.
-/// The struct also has the bytes that evacuated ports do not use.
+/// Longest bursts without a loss (seconds) by TDT Eq. 4, 5, 8 and 13, with alpha 1, 1 Gb/s and one
+/// bursting port. The value for TDT allows for the bytes that evacuated ports keep.
 struct Closed {
     dt: f64,
     edt: f64,
@@ -235,8 +235,9 @@ fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
 
 #[test]
 fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
-    // The expected times are 222 us (DT) and 533 us (EDT). For TDT, the paper's value of 1.14 ms
-    // ignores the bytes that evacuated ports keep (erratum E-TDT-2). The right value is 1.00 ms.
+    // The expected times of the first loss are 222 us (DT) and 533 us (EDT). For TDT, the paper's
+    // time of 1.14 ms ignores the bytes that evacuated ports keep (erratum E-TDT-2). The right time
+    // is 1.00 ms.
     let c = closed(2, 8_000);
     let (dt, edt, tdt) = (
         assert_absorbs("dt", 2, 8_000, c.dt),
@@ -298,7 +299,7 @@ fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored(
     assert!(bench.departed[0] >= sent_at_line_rate && bench.departed[1] >= sent_at_line_rate);
 }
 
-/// Figure 7d of TDT shows the packets delivered of a burst of 1 ms, 667 packets.
+/// Figure 7d of TDT shows how many of the 667 packets of a burst of 1 ms are delivered.
 #[test]
 fn traffic_aware_thresholds_deliver_the_whole_burst_and_the_others_about_a_half_and_a_third() {
     for (policy, expected) in [("dt", 0.37), ("edt", 0.53), ("tdt", 1.0)] {
@@ -337,9 +338,9 @@ fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     None
 }
 
-/// A queue with twice its service rate (k = 2) reaches NEC and OC1 at one instant. The order of
-/// simultaneous packets decides whether the queue reaches these limits in the first or in the
-/// second period. Just below k = 2, a port never absorbs.
+/// A queue that receives twice its service rate (k = 2) reaches TDT's limits NEC and OC1 at one
+/// instant. The order of simultaneous packets decides whether the queue reaches these limits in the
+/// first or in the second period. Just below k = 2, the port never enters the absorption state.
 #[test]
 fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 1_900, First::Arrival), None);
@@ -379,8 +380,8 @@ fn delays(policy: &str) -> (Time, f64) {
 #[test]
 fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     let first = |policy| delays(policy).0.as_secs_f64() * 1e3;
-    // A packet takes 12 us. The expected delays are the times to send 41 packets, half of the
-    // buffer, and the whole buffer.
+    // The transmission of a packet takes 12 us. The expected delays are the times to send 41
+    // packets, half of the buffer, and the whole buffer.
     for (policy, milliseconds) in [("es", 0.49), ("tdt", 0.49), ("dt", 4.0), ("edt", 4.0), ("cs", 8.0)] {
         assert!((first(policy) / milliseconds - 1.0).abs() < 0.02, "{policy}: {} ms", first(policy));
     }

@@ -154,8 +154,8 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     let pool = 3_000 * MTU;
     for load in few_loads() {
         let (n, m) = (load.lossless as f64, load.lossy as f64);
-        // Equations 10 and 11 of the paper use alpha / n per queue. The value `computed` removes
-        // gamma on ports with one queue of each direction.
+        // Equations 10 and 11 of the paper use alpha / n per queue. With `computed`, the drain rate
+        // gamma is 1 on a port with one queue per direction.
         let (b_in, b_eo) = (pool as f64, 0.8 * pool as f64);
         let lossy = b_eo / 2.0;
         let expected = ((b_in - lossy) / 2.0 / n, lossy / m);
@@ -300,8 +300,8 @@ fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     assert!(limits.iter().all(|limit| *limit == limits[0]), "{limits:?}");
 }
 
-/// Eq. 5 of Reverie in time: a step is the time of the largest packet. The test has events at
-/// multiples of the step, and silence.
+/// Reverie's Eq. 5 with one filter update per step of time. A step is the time to send the largest
+/// packet. Arrivals and departures are at multiples of the step.
 #[test]
 fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
     let step = BitRate::gbps(10).serialization(MTU).0;
@@ -334,7 +334,8 @@ fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
 
 #[test]
 fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradient() {
-    // Property 1 is q^(t-dt) <= Gamma iff q(t) <= Gamma + K dq^/dt with K = dt / (1 - gamma).
+    // Reverie's Property 1 is q^(t-dt) <= Gamma iff q(t) <= Gamma + K dq^/dt with K = dt / (1 -
+    // gamma).
     let mut checked = [0_u64; 2];
     for (run, gamma) in [0.5, 0.75, 0.9375, 0.998_046_875].into_iter().enumerate() {
         let mut stream = RandomStream::new(run as u64, "test/property-1", 0);
@@ -554,8 +555,9 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom, the pool
-    // admits half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
+    // With static headroom, the queue gets half of the pool of 400 - 320 packets. With dynamic
+    // headroom, the pool has 400 - 40 packets. The queue then pauses its sender 10 packets below
+    // its threshold: q = (360 - q) - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((40, 1), (176, 1)));
 }
 

@@ -8,7 +8,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 /// Size of a packet of the figures (bytes), sent as packets of ten bytes.
 const PACKET: u64 = 1_000;
 const GRAIN: u32 = 10;
-/// Rounds per unit of time. In each round, a port sends one grain.
+/// Rounds per unit of time. In each round, a port sends one packet of ten bytes (a grain).
 const ROUNDS: u64 = PACKET / GRAIN as u64;
 /// Time to send a packet of ten bytes (a grain) at 10 Gb/s.
 const ROUND: Time = Time::from_ns(8);
@@ -100,7 +100,7 @@ fn red_and_yellow() -> (&'static str, ParamValue) {
     alphas(&[2.0, 1.0])
 }
 
-/// Parameter of Plasticine that updates N and gamma within a tenth of a unit of time.
+/// Parameter with which Plasticine updates N and gamma every tenth of a unit of time.
 fn prompt() -> (&'static str, ParamValue) {
     ("update_interval", ParamValue::Time(Time::from_ns(80)))
 }
@@ -190,8 +190,9 @@ fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
 
 #[test]
 fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
-    // Erratum E-PLA-1: the paper states a steady red length of about 17 packets. So the red length
-    // at the first drop would be 9 less. The right steady length is 15, so it is 7 less.
+    // Erratum E-PLA-1: the paper states a steady red length of about 17 packets. With 17 packets,
+    // the red length at the first drop would be 9 packets less. The right steady length is 15
+    // packets, and the length at the first drop is 7 packets less.
     let [before, t1, stored, red, yellow] = five_to_one("dt", &[red_and_yellow()]);
     near(before, 10.0, 0.1);
     near(t1, 2.0, 0.1);
@@ -227,8 +228,8 @@ fn figure_5_with_five_ports_dynamic_thresholds_absorb_the_burst() {
 
 #[test]
 fn figure_6b_and_6c_by_equation_3_yellow_hold_2_each_and_the_burst_is_absorbed_whole() {
-    // Erratum E-PLA-2: the figure shows 6 packets in each queue. The example belongs to case 1: the
-    // first drop coincides with the steady state.
+    // Erratum E-PLA-2: the figure shows 6 packets in each queue. The example belongs to the paper's
+    // case 1: the first drop coincides with the steady state.
     let [before, t1, stored, red, yellow] = five_to_one("plasticine", &[red_and_yellow(), prompt()]);
     near(before, 2.0, 0.1);
     near(t1, 9.375, 0.2);

@@ -45,8 +45,9 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with equal verdicts in two comparisons. One compares registers with
-/// Plasticine's current threshold, the other compares this threshold with and without the shift.
+/// Shares of arrivals with equal verdicts in two comparisons. The first comparison is between
+/// thresholds from the registers and Plasticine's current threshold. The second comparison is
+/// between the current threshold with and without the shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,
@@ -235,8 +236,8 @@ fn a_burst_overshoots_by_what_arrives_before_its_length_is_known() {
     let prompt = burst(Time::from_ns(10), "dequeue");
     assert!((1.0..1.1).contains(&prompt), "{prompt}");
     assert!(burst(Time::from_us(1), "dequeue") < 1.3);
-    // A round takes 24 queues x 10 us. During a round, 4 x 200 packets arrive, which fill the
-    // buffer.
+    // A round of SYNC passes over 24 queues takes 24 x 10 us. During a round, 4 x 200 packets
+    // arrive, which fill the buffer.
     assert!(burst(Time::from_us(10), "dequeue") > 2.9);
     // The departing packet arrived when the queue had a fifth of its present length,
     // because arrivals are five times departures.

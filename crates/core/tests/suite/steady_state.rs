@@ -61,8 +61,8 @@ impl Overload {
     }
 
     /// Buffer size at which the shortest steady queue has `packets` packets.
-    /// Below about ten packets, 0.9 T and T differ by less than a packet,
-    /// and ABM takes a queue at its threshold for uncongested.
+    /// With fewer than about ten packets, 0.9 T and T differ by less than a packet. Then ABM does
+    /// not count a queue at its threshold T as congested.
     fn capacity(weights: &[f64], packets: u64) -> u64 {
         let smallest = weights.iter().copied().fold(f64::INFINITY, f64::min);
         ((packets * MTU) as f64 * (1.0 + weights.iter().sum::<f64>()) / smallest) as u64
@@ -196,7 +196,7 @@ fn abm_on_dynamic_thresholds_that_never_updates_is_dynamic_thresholds() {
     }
 }
 
-/// Checks that the tests of closed forms can fail: the formula of a policy does not describe
+/// Checks that the tests of steady lengths can fail: the formula of a policy does not describe
 /// another policy.
 #[test]
 fn neither_closed_form_describes_the_other_policy() {

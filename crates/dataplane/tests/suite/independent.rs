@@ -10,7 +10,7 @@ use bufferlab_units::{RandomStream, Time};
 const BUFFER: u64 = 60_000;
 const STEP: u64 = 8_000;
 const DELAY_NS: u64 = 1_000_000;
-/// Time of a byte on a link of 100 Mb/s (ns).
+/// Transmission time of a byte on a link of 100 Mb/s (ns).
 const BYTE_NS: u64 = 80;
 
 /// Returns the captures of a run in which the hosts of two ports overload two other hosts.
@@ -75,7 +75,8 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
             let (now, bytes) = (seen.at_ns + DELAY_NS, u64::from(seen.original) + 24);
             let queue = lines[usize::from(seen.data[5]) - 2].waiting(now);
             let stored: u64 = lines.iter().map(|line| line.waiting(now)).sum();
-            // The packet is stored if q + L <= alpha (B - Q). The code has alpha in halves.
+            // The policy stores the packet of L bytes if q + L <= alpha (B - Q), for q bytes in the
+            // queue and Q bytes in the buffer of B bytes. The code has alpha in halves.
             let is_stored = stored + bytes <= BUFFER && 2 * (queue + bytes) <= halves * (BUFFER - stored);
             assert_eq!(seen.comment.starts_with("dropped"), !is_stored, "alpha {alpha}: {seen:?}");
             drops += usize::from(!is_stored);

@@ -1,3 +1,3 @@
-//! Tests the declaration of the format with the experiments of the papers.
+//! Tests the declaration of the experiment format with the files of the papers' experiments.
 
 mod schema;

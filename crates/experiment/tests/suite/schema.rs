@@ -1,5 +1,5 @@
-//! Tests that the JSON Schema accepts the reader's valid files, and refuses the errors
-//! that a schema can detect. (`cargo xtask generate` updates the schema and the reference.)
+//! Tests that the JSON Schema of experiments accepts valid files, and refuses the errors that a
+//! schema can detect. (`cargo xtask generate` updates the schema and the reference.)
 
 use bufferlab_experiment::json_schema;
 use serde_json::{Value, json};

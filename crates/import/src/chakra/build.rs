@@ -124,7 +124,7 @@ fn plain(problem: &str, advice: &str) -> ImportError {
 impl Build<'_> {
     /// Adds the nodes of one rank, then the dependencies of these nodes.
     fn add(&mut self, trace: &Trace) -> Result<(), ImportError> {
-        // First and last node in the schedule for every node of the trace.
+        // First and last schedule node for every node of the trace.
         let mut ids: BTreeMap<u64, (NodeId, NodeId)> = BTreeMap::new();
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         let mut placed = Vec::with_capacity(trace.nodes.len());

@@ -14,8 +14,9 @@ use std::fmt::Write;
 const BUFFER: u64 = 16;
 /// Largest valid value of `BUFFER_SIZE` (MiB).
 const LARGEST_BUFFER: u64 = 4_096;
-/// Reserve of an ingress queue, and distance below the threshold at which a pause ends (bytes).
+/// Reserve of an ingress queue (bytes).
 const RESERVE: u64 = 4 * 1024;
+/// Distance of the resume threshold below the pause threshold (bytes).
 const RESUME: u64 = 3 * 1024;
 /// Priority of the flows in a list whose flows have no common priority group.
 const GROUP: u8 = 3;
@@ -72,8 +73,8 @@ fn control(imported: &Imported) -> String {
             "utilisation" | "gain" => {
                 positive(imported, key).filter(|number| *number <= 1.0).map(|number| number.to_string())
             }
-            // The value 0 is valid, and lets every acknowledgement adjust the window
-            // multiplicatively.
+            // The value 0 of this setting is valid: every acknowledgement then adjusts
+            // the window multiplicatively.
             "max_stage" => {
                 value(imported, key).and_then(|text| text.parse::<u32>().ok()).map(|n| n.to_string())
             }

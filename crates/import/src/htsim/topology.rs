@@ -27,7 +27,7 @@ struct FatTree {
     tiers: Vec<Tier>,
 }
 
-/// Numbers of hosts and switches that follow from the values of a file.
+/// Numbers of hosts and switches that follow from the values of a topology file.
 struct Sizes {
     pods: u64,
     tors_per_pod: u64,

@@ -20,7 +20,8 @@ pub struct FigureRequest {
 
 impl SweepPlan {
     /// Tables for a document, one table per metric, with a row per point and a column per scheme.
-    /// `metrics` are names; if empty, the headline metrics. `labels` rename keys and schemes.
+    /// `metrics` has names of metrics; if empty, the headline metrics. `labels` rename keys and
+    /// schemes.
     ///
     /// # Errors
     /// If a metric is unknown, or a result of a run cannot be read.

@@ -25,7 +25,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Adds a note about the common parts that labels omit.
+    /// Adds a note about the parts that all variants share, because labels omit these parts.
     pub(super) fn with_common(mut self, common: &[String]) -> Self {
         if !common.is_empty() {
             self.facts.insert(0, ("Common to all".to_owned(), common.join(", ")));

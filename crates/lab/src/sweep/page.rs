@@ -123,7 +123,8 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
     Explorer { axes, schemes, metrics, first, cells, marks: Vec::new() }
 }
 
-/// Combinations of values of the keys from number `first` on, in the order of the command line.
+/// Returns the combinations of values of the varied keys, without the first `first` keys, in the
+/// order of the command line.
 fn combinations<'a>(compared: &'a [(&Point, Comparison)], first: usize) -> Vec<&'a [(String, String)]> {
     let mut all = Vec::new();
     for (point, _) in compared {

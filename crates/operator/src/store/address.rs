@@ -57,7 +57,8 @@ impl Address {
     }
 
     fn of_path(path: PathBuf) -> Self {
-        // Different relative paths of one socket give one name.
+        // Different relative paths of one Unix socket become one absolute path, so the server has
+        // one name.
         let path = std::path::absolute(&path).unwrap_or(path);
         let target = Target::Unix(path);
         Self { shown: show(&target), target: Ok(target), user: None, password: None }

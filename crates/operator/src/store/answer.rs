@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Limits of one answer, and of all answers to one question about a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest time from a question to the end of its answer.
+    /// Longest time from a request to the server until the end of the answer.
     pub time: Duration,
     /// Largest length of a server's answer (bytes).
     pub bytes: usize,
@@ -25,7 +25,7 @@ pub struct Limits {
     pub steps: usize,
     /// Largest length of all answers in one dump of a database (bytes).
     pub dump_bytes: usize,
-    /// Largest time for the whole configuration, or for one sample of all counters.
+    /// Longest time for reading the whole configuration, or one sample of all counters.
     pub session: Duration,
 }
 
@@ -68,9 +68,9 @@ const CHUNK: usize = 16 << 10;
 pub(crate) struct Waiting<'a> {
     pub(crate) network: &'a dyn Network,
     pub(crate) limits: &'a Limits,
-    /// Time by which the answer must be complete, on the network's clock.
+    /// Time by which the server's answer must be complete, on the network's clock.
     pub(crate) until: Duration,
-    /// Flag that a signal sets to end the wait.
+    /// Flag that a signal sets to end the wait for the server's answer.
     pub(crate) interrupted: Option<&'a AtomicBool>,
 }
 

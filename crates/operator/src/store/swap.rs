@@ -20,7 +20,7 @@ pub enum Swap {
     Found(String),
 }
 
-/// Reason why a field of the database does not have its new value, or may not have this value.
+/// Reason why a write to a database field failed, or why its success is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct SwapError {

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 /// Counters of a queue or priority group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Peak occupancy of the group or queue since the switch's previous poll (bytes).
+    /// Peak occupancy of the priority group or queue since the switch's previous poll (bytes).
     pub watermark: u64,
     /// Number of bytes that the queue sent; priority groups do not count sent bytes.
     pub bytes: Option<u64>,
-    /// Number of packets that the group or queue lost.
+    /// Number of packets that the priority group or queue lost.
     pub dropped: u64,
 }
 
@@ -21,7 +21,7 @@ pub struct Reading {
 pub struct Sample {
     /// Time at which the counters were read (s).
     pub seconds: f64,
-    /// Counters of the watched queues and groups.
+    /// Counters of the watched queues and priority groups.
     pub members: BTreeMap<super::Member, Reading>,
     /// Watermarks of the pools (bytes), by name.
     pub pools: BTreeMap<String, u64>,

@@ -22,7 +22,7 @@ const BACK: Duration = Duration::from_secs(10);
 pub enum DaemonEvent {
     /// The daemon changed an alpha, or in a dry run would change the alpha (`applied` is false).
     Change {
-        /// Changed profile, exponents and reason of the change.
+        /// Changed profile, old and new exponent of alpha, and reason for the change.
         decision: Decision,
         /// Whether the daemon wrote the change to the switch.
         applied: bool,
@@ -84,10 +84,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Creates a daemon that tunes alphas. The daemon writes to the switch only if it has a keeper
-    /// of the journal. Before the first change, the keeper stores the configured values, so that
-    /// the values outlive the process. Run [`recover`](super::recover) before, because a journal
-    /// may already be stored.
+    /// Creates a daemon that tunes alphas. The daemon writes to the switch only if it has a keeper,
+    /// which stores the journal. Before the first change, the keeper stores the configured values,
+    /// so that the values outlive the process. Run [`recover`](super::recover) before, because a
+    /// journal may already be stored.
     ///
     /// # Errors
     /// If no profile can be tuned.
@@ -191,8 +191,8 @@ impl Daemon {
                 continue;
             };
             match there {
-                // The writes may still take effect later, so the daemon still treats their values
-                // as its own.
+                // The writes may still take effect later, so the daemon still treats these values
+                // as its own values.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }

@@ -25,7 +25,7 @@ const BYTES_MAX: u64 = 16 << 20;
 pub struct Entry {
     /// Configured exponent of the profile's alpha.
     pub configured: i8,
-    /// Exponents that a tuner has written, or tried to write.
+    /// Exponents of alpha that a tuner has written, or tried to write.
     pub ours: BTreeSet<i8>,
 }
 
@@ -202,12 +202,14 @@ impl Keeper for JournalFile {
         let partial = PathBuf::from(partial);
         let written = File::create(&partial).and_then(|mut file| {
             file.write_all(bytes)?;
-            // A switch may lose power while the daemon changes an alpha, so the file is synced.
+            // A switch may lose power while the daemon changes an alpha, so the journal file is
+            // synced.
             file.sync_all()?;
             fs::rename(&partial, &self.path)
         });
         if let Err(error) = written {
-            // The incomplete file is useless, and the caller reports the error of the write.
+            // The incomplete journal file is useless, and the caller reports the error of the
+            // write.
             let _ = fs::remove_file(&partial);
             return Err(error);
         }

@@ -1,5 +1,6 @@
 //! Compares the expectations of a qualification file (`qos_params` of sonic-mgmt) with the model.
-//! The model meets an expectation, or a named term of the chip's rule explains the difference.
+//! The model meets an expectation, or the comparison names the setting or memory size that explains
+//! the difference.
 
 use super::params::{self, Node};
 use super::yaml::{MARGIN, family};
@@ -18,7 +19,7 @@ const EXPONENTS: std::ops::RangeInclusive<i8> = -7..=7;
 pub struct Expectation {
     /// Number of the expectation's line in the qualification file.
     pub line: usize,
-    /// Topology, speed and cable, test, and name of the value.
+    /// Path of the value in the file: topology, speed and cable, test, and name.
     pub path: String,
     /// Value that the testers expect (packets, groups or bytes).
     pub expected: u64,
@@ -28,11 +29,12 @@ pub struct Expectation {
     pub margin: u64,
     /// Whether the model meets the expectation.
     pub met: bool,
-    /// Term of the chip's rule that explains a difference, or the reason why no prediction exists.
+    /// Setting or memory size that explains the difference between prediction and expectation, or
+    /// the reason why no prediction exists.
     pub why: String,
 }
 
-/// Compares every expectation of a file for the chip family of the vectors with the model.
+/// Compares every expectation of a qualification file for the chip family with the model.
 /// `topology` restricts the expectations to one entry `topo-...`.
 ///
 /// # Errors
@@ -95,13 +97,14 @@ fn speed_and_cable(group: &GroupVector) -> String {
     }
 }
 
-/// Rule of the chip for one profile, in packets.
+/// Pause and loss rule of the chip for one buffer profile, in packets.
 struct Rule<'a> {
     vectors: &'a Vectors,
     group: &'a GroupVector,
     /// Shared memory of one slice (packets).
     shared: f64,
-    /// Other sums that testers may have used for the shared memory (packets), each with its name.
+    /// Other sizes that testers may have used for the shared memory (packets), each with a
+    /// description.
     others: Vec<(String, f64)>,
     exponent: Option<i8>,
     minimum: f64,
@@ -181,8 +184,8 @@ impl<'a> Rule<'a> {
         found
     }
 
-    /// Returns the model's value and the term that explains a difference; `None` if the key is not
-    /// an expectation.
+    /// Returns the model's value and an explanation for a different expectation; `None` if the key
+    /// is not an expectation.
     fn answer(&self, test: &str, key: &str, expected: u64, values: &Node) -> Option<(Option<u64>, String)> {
         let group = self.group;
         let pool = group.pool.as_ref();
@@ -238,7 +241,7 @@ impl<'a> Rule<'a> {
         })
     }
 
-    /// Names the term of the chip's rule that explains why testers expect another pause point.
+    /// Names the setting or memory size that explains why testers expect another pause point.
     fn why_pause(&self, expected: u64) -> String {
         let near = |point: f64| (point - expected as f64).abs() <= MARGIN as f64;
         let Some(own) = self.exponent else { return "the profile has a static limit".to_owned() };
@@ -275,7 +278,7 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// Names the term of the chip's rule that explains another first loss. `pause` is the pause
+    /// Names the setting that explains why testers expect another first loss. `pause` is the pause
     /// point that the test expects.
     fn why_loss(&self, expected: u64, pause: Option<u64>) -> String {
         let pause = pause.unwrap_or(self.group.pause.formula);
@@ -296,7 +299,7 @@ impl<'a> Rule<'a> {
 }
 
 /// Formats each expectation with the model's prediction, in the order of the file. The number of
-/// met expectations follows. Unmet expectations have the term that explains the difference.
+/// met expectations follows. Unmet expectations have an explanation of the difference.
 #[must_use]
 pub fn expectations_text(found: &[Expectation]) -> String {
     let mut text = String::new();

@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Node {
-    /// Returns the entries of a map, or an empty list for a text.
+    /// Returns the entries of a YAML map, or an empty list if the YAML node is a text.
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match &self.value {
             Value::Map(entries) => entries,
@@ -97,7 +97,8 @@ impl Reader {
         let first = self.lines.last().map_or(0, |(_, line, _)| *line);
         while self.lines.last().is_some_and(|(at, ..)| *at >= indent) {
             let Some((at, line, content)) = self.lines.pop() else { break };
-            // Lists name ports and groups, and no expectation depends on these lists.
+            // The lists in qualification files name ports and groups. No expectation depends on the
+            // lists.
             if content.starts_with("- ") {
                 continue;
             }

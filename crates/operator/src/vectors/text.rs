@@ -8,8 +8,8 @@ fn shown(point: Point) -> String {
     format!("{:>9} {simulated:>9}", point.formula)
 }
 
-/// Formats the vectors as text. The numbers by the rules of the chip are beside the numbers of the
-/// simulated switch.
+/// Formats the test vectors as text. The numbers by the rules of the chip are beside the numbers of
+/// the simulated switch.
 #[must_use]
 pub fn text(vectors: &Vectors) -> String {
     let mut text = String::new();

@@ -42,8 +42,8 @@ impl Writer {
     }
 }
 
-/// Formats the vectors as `qos_params`, by the chip's rules. Testers must set their margins and
-/// `pkts_num_leak_out`, the number of packets that leave before a port blocks.
+/// Formats the test vectors as `qos_params`, by the chip's rules. Testers must set their margins
+/// and `pkts_num_leak_out`, the number of packets that leave before a port blocks.
 #[must_use]
 pub fn yaml(vectors: &Vectors) -> String {
     let mut writer = Writer { text: String::new() };

@@ -1,4 +1,4 @@
-//! Recommends a setting from the results of a comparison, with reasons.
+//! Recommends a switch setting from the results of a what-if comparison, with reasons.
 
 use super::{Reach, TODAY, WhatIf};
 use crate::what_if::Choice;
@@ -6,7 +6,7 @@ use bufferlab_report::{Comparison, Estimate, Judgement, judgements};
 use serde::Serialize;
 
 /// Text of the recommendation if the current setting loses lossless packets and no compared
-/// setting is sound.
+/// setting is surely better.
 pub const NONE: &str = "none";
 
 /// Recommendation of a what-if analysis.
@@ -17,7 +17,7 @@ pub struct Recommendation {
     pub losses_today: Option<String>,
     /// Label of the recommended setting. The label is "today" if no other setting is surely better.
     /// The label is "none" if the current setting loses lossless packets and no other setting is
-    /// sound.
+    /// surely better.
     pub choice: String,
     /// Reasons for the recommendation, in sentences.
     pub reasons: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Recommendation {
     pub caveats: Vec<String>,
 }
 
-/// A setting, with the reasons to recommend it.
+/// A setting of the switch, with the reasons to recommend this setting.
 struct Case<'a> {
     choice: &'a Choice,
     /// Most important outcome that improves with the setting.
@@ -180,7 +180,8 @@ fn losing(comparison: &Comparison, label: &str) -> Option<String> {
     })
 }
 
-/// Formats the first reason if the current setting loses packets and no other setting is sound.
+/// Formats the first reason if the current setting loses lossless packets and no other setting is
+/// surely better.
 fn fix_first(hint: Option<&Case<'_>>) -> String {
     let hint = hint.map_or(String::new(), |Case { choice, gains, .. }| {
         format!(

@@ -1,5 +1,5 @@
-//! Tests that the model meets every expectation of a qualification file, or names the term that
-//! explains the difference.
+//! Tests that the model meets every expectation of a qualification file, or explains the
+//! difference.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -23,7 +23,7 @@ fn own(edit: impl Fn(String) -> String) -> Vec<Expectation> {
     judged(&edit(vectors::yaml(&vectors)))
 }
 
-/// Returns the reasons why the expectations of the value `key` are not met.
+/// Returns the reasons why the model does not meet the testers' expectations for the value `key`.
 fn why(found: &[Expectation], key: &str) -> String {
     let differ = found.iter().filter(|one| !one.met && one.path.ends_with(key));
     differ.map(|one| one.why.as_str()).collect::<Vec<_>>().join("\n")
@@ -43,8 +43,8 @@ fn a_difference_has_its_term() {
             own(|text| text.replace("pkts_num_trig_pfc: 4117", &format!("pkts_num_trig_pfc: {expected}")));
         why(&found, "xoff_1 pkts_num_trig_pfc")
     };
-    // The shared memory has 12,332 cells and the group a minimum of 6. With alpha 1, the group
-    // pauses at 6 + S / 2.
+    // The shared memory S has 12,332 cells, and the group has a minimum of 6 cells. With alpha 1,
+    // the group pauses at 6 + S / 2 cells.
     assert!(pause("6172").contains("dynamic_th 0; pg_lossless"), "{}", pause("6172"));
     assert!(pause("4119").is_empty(), "within the margin");
     assert!(pause("3000").contains("fewer than the 12332 of these files"), "{}", pause("3000"));

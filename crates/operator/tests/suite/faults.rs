@@ -33,7 +33,7 @@ enum Failure {
     CutAnswer,
     /// The request reaches the server this many seconds late, after the client has given up.
     LateRequest(u64),
-    /// The server refuses this request, but no later request.
+    /// The server refuses one request, but no later request.
     Error(&'static str),
     /// The server refuses one request and all later requests.
     ErrorsFromNow(&'static str),

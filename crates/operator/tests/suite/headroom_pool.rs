@@ -67,8 +67,9 @@ impl Framework {
         self.ask(&request)["detected"] == true
     }
 
-    /// Finds the threshold that one probe detects. The phases are bounds, a range, and then single
-    /// packets without emptying the switch.
+    /// Finds the threshold that one probe detects. The search first finds an upper and a lower
+    /// bound, and then narrows the range. The last phase adds single packets without emptying the
+    /// switch.
     fn point(&mut self, probe: &str, flow: (u16, u8), upper: u64, lower: Option<u64>) -> Result<u64, String> {
         self.prepare(flow.0);
         let doubled = (0..ROUNDS).map(|round| upper << round).take_while(|value| *value <= 3 * self.pool);

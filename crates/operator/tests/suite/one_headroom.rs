@@ -47,7 +47,7 @@ fn config((_, speed, xoff, pool): (&str, u64, u64, u64)) -> Config {
     })
 }
 
-/// Returns the notes of the command `theory headroom` about a headroom of `has` bytes.
+/// Returns the notes that the command `theory headroom` prints about a headroom of `has` bytes.
 fn theory(speed_mbps: u64, cell: u64, has: u64) -> Vec<String> {
     let given = [
         ("rate".to_owned(), ParamValue::Rate(BitRate(speed_mbps * 1_000_000))),

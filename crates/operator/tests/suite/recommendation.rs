@@ -1,4 +1,5 @@
-//! Tests that a setting is recommended exactly if the numbers support the setting.
+//! Tests that the what-if analysis recommends a setting exactly if the measured metrics support the
+//! setting.
 
 use crate::support::{model, switch};
 use bufferlab_operator::what_if::{recommend, text};
@@ -48,9 +49,9 @@ fn plan() -> WhatIf {
 }
 
 const TEN: [f64; SEEDS] = [10.0, 11.0, 10.5, 9.5, 10.2, 9.8, 10.9, 10.1];
-/// Values about a tenth below 10, each with a small deviation.
+/// Metric values about a tenth below the values of `TEN`, with small deviations.
 const NINE: [f64; SEEDS] = [9.0, 9.91, 9.44, 8.56, 9.17, 8.83, 9.8, 9.1];
-/// Values about a tenth above 10, each with a small deviation.
+/// Metric values about a tenth above the values of `TEN`, with small deviations.
 const ELEVEN: [f64; SEEDS] = [11.0, 12.09, 11.56, 10.44, 11.23, 10.77, 12.0, 11.1];
 
 #[test]

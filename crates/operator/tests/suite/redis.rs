@@ -28,7 +28,7 @@ impl Session {
         self.received.extend_from_slice(bytes);
     }
 
-    /// Returns the next complete command: an array of strings that have their lengths.
+    /// Returns the next complete Redis command: an array of strings with length prefixes.
     pub(crate) fn command(&mut self) -> Option<Vec<String>> {
         let mut at = 0;
         let number = |at: &mut usize| -> Option<usize> {

@@ -21,29 +21,30 @@ use std::path::Path;
 /// Names of the small switch's ports, and indices of the two ports whose queues are full.
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 const LOADED: [usize; 2] = [0, 2];
-/// Queues with traffic.
+/// Numbers of the queues that receive traffic.
 const QUEUES: [usize; 4] = [0, 1, 3, 4];
 /// Sizes of packets in whole cells, by index of [`QUEUES`].
 const WHOLE: [u64; 4] = [1_024, 1_024, 512, 1_536];
-/// Sizes of packets that fill no whole cells. With them, a round of DWRR differs more from equal
-/// service at every moment, so overloads must have many rounds.
+/// Sizes of packets that fill no whole cells. With these sizes, a round of DWRR differs more from
+/// exact weighted shares, so overloads must have many rounds.
 const BROKEN: [u64; 4] = [1_000, 1_024, 600, 1_400];
 /// Size of a memory cell of the chip (bytes).
 const CELL: u64 = 256;
-/// Packets that each port receives in total, and their gap: twice the rate of a port.
+/// Number of packets that each port receives, and the gap between packets (ps). The gap gives twice
+/// the rate of a port.
 const PACKETS: u64 = 900_000;
 const GAP_PS: u64 = 41_000;
 
 /// QoS of the switch: schedulers and WRED of the queues with traffic.
 struct Qos {
     name: &'static str,
-    /// Kind and weight of the queues of a port, by index of [`QUEUES`].
+    /// Scheduler kind and weight of the queues of a port, by index of [`QUEUES`].
     schedulers: fn(usize) -> [(&'static str, u64); 4],
     /// Peak rate of a queue of a port, by index of [`QUEUES`].
     rates: fn(usize, usize) -> Option<Rate>,
     /// Peak rate of a whole port.
     port_rate: fn(usize) -> Option<Rate>,
-    /// WRED of a queue of a port, by index of [`QUEUES`].
+    /// WRED settings of a queue of a port, by index of [`QUEUES`].
     wred: fn(usize, usize) -> Option<Wred>,
     /// Sizes of packets, by index of [`QUEUES`].
     sizes: [u64; 4],
@@ -72,7 +73,7 @@ struct Wred {
     percent: u64,
 }
 
-/// A peak rate (bytes per second), and the burst above it (bytes).
+/// A peak rate (bytes per second), and the burst size above the peak rate (bytes).
 #[derive(Clone, Copy)]
 struct Rate {
     pir: u64,
@@ -160,7 +161,7 @@ fn limit(scheduler: &mut Value, rate: Option<Rate>) {
     }
 }
 
-/// The tables of `qos.json`.
+/// Returns the tables of `qos.json` with the tested schedulers and marking profiles.
 fn tables(text: &str, qos: &Qos) -> String {
     let mut all: Map<String, Value> = serde_json::from_str(text).expect("the example");
     let (mut schedulers, mut profiles, mut queues) = (Map::new(), Map::new(), Map::new());
@@ -209,7 +210,7 @@ trait Device {
     /// Offers a packet to the switch, and returns whether the switch stores the packet.
     fn arrive(&mut self, now_ps: u64, port: usize, queue: usize, bytes: u64, ecn: bool) -> bool;
     fn depart(&mut self, now_ps: u64, port: usize) -> Option<Sent>;
-    /// Time from which rates let the port send a waiting packet.
+    /// Earliest time at which the peak rates let the port send a waiting packet (ps).
     fn next(&self, port: usize) -> Option<u64>;
 }
 
@@ -261,11 +262,11 @@ impl Device for Simulated {
     }
 }
 
-/// A bucket that lets packets leave while it is not in debt.
+/// A token bucket that releases packets while its content is not negative.
 #[derive(Clone, Copy)]
 struct Bucket {
     rate: Rate,
-    /// Content (bytes) at the time `at_ps`.
+    /// Content of the token bucket (bytes) at the time `at_ps`.
     content: f64,
     at_ps: u64,
 }
@@ -279,7 +280,7 @@ impl Bucket {
         self.rate.pir as f64 * 1e-12
     }
 
-    /// Time from which a packet may leave (ps).
+    /// Earliest time at which the token bucket releases a packet (ps).
     fn next(&self) -> u64 {
         self.at_ps + (-self.content / self.per_ps()).max(0.0).ceil() as u64
     }
@@ -301,7 +302,7 @@ struct Sai<'a> {
     virtual_time: [[f64; 4]; 4],
     /// Virtual time at which the last packet of a queue with a weight was sent, by port.
     clock: [f64; 4],
-    /// Peak rates of queues, and of ports.
+    /// Token buckets for the peak rates of queues, and of ports.
     buckets: ([[Option<Bucket>; 4]; 4], [Option<Bucket>; 4]),
     random: u64,
 }
@@ -316,7 +317,7 @@ impl<'a> Sai<'a> {
         Self { qos, stored, bytes, virtual_time, clock: [0.0; 4], buckets, random }
     }
 
-    /// Time from which a queue may send by its rate and that of its port (ps).
+    /// Earliest time at which the peak rates of the queue and of its port let the queue send (ps).
     fn from(&self, port: usize, index: usize) -> u64 {
         let both = [self.buckets.0[port][index], self.buckets.1[port]];
         both.iter().flatten().map(Bucket::next).max().unwrap_or(0)

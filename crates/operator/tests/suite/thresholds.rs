@@ -1,5 +1,5 @@
-//! Compares thresholds of chips by rule, by simulation and by measurement, and writes the tables of
-//! `docs/evidence/silicon.md` and `docs/evidence/silicon/thresholds.csv`.
+//! Compares the thresholds of chips by the chip's rule, by simulation and by measurement, and
+//! writes the tables of `docs/evidence/silicon.md` and `docs/evidence/silicon/thresholds.csv`.
 //!
 //! `cargo xtask generate operator` writes the tables. The command and the test need the folder of
 //! real configurations.
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Quantities of the table, in the order of its columns.
 const QUANTITIES: [&str; 5] = ["pause", "headroom", "resume", "headroom pool", "lossy drop"];
 
-/// A threshold in a measured entry: the numbers of the rule, the simulation and the measurement.
+/// A threshold of a qualification entry (packets): by the chip's rule, simulated and measured.
 struct Threshold {
     entry: &'static Entry,
     quantity: &'static str,
@@ -27,7 +27,7 @@ struct Threshold {
     margin: u64,
 }
 
-/// Explains a difference between the rule and the measurement.
+/// Explains a difference between the chip's rule and the measured threshold.
 fn term(entry: &Entry, quantity: &str) -> &'static str {
     match (entry.name().as_str(), quantity) {
         ("th5 lt2-p32o64 800000_5m", "headroom pool") => {
@@ -62,7 +62,7 @@ fn term(entry: &Entry, quantity: &str) -> &'static str {
     }
 }
 
-/// Explains a difference between the simulated chip and the rule.
+/// Explains a difference between the simulated chip and the chip's rule.
 fn simulated_term(threshold: &Threshold) -> &'static str {
     match threshold.quantity {
         "pause" => {

@@ -174,7 +174,7 @@ fn alpha_falls_with_congestion_rises_without_it_and_bursts_gain_in_both() {
                 .all(|event| matches!(event, DaemonEvent::Change { applied: true, .. }))
         );
     }
-    // Without congestion, alpha is the largest of the bounds: 2^(1 + 2).
+    // Without congestion, alpha is the largest alpha within the tuner's bounds: 2^(1 + 2).
     assert_eq!(all.exponent(), 3);
     assert!(all.absorbs(0) > idle, "{} > {idle}", all.absorbs(0));
     let mut reasons = Vec::new();
@@ -228,7 +228,7 @@ fn a_dry_run_says_what_it_would_do_once_and_writes_nothing() {
         all.congest(3);
         said.extend(daemon.step(all.seconds()));
     }
-    // The target of the exponent, 2^3 / 3, rounds down to the configured value.
+    // The alpha that ABM demands, 2^3 / 3, rounds down to the configured alpha.
     assert_eq!(said, []);
     all.congest(0);
     for _ in 0..3 {

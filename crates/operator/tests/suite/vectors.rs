@@ -104,7 +104,8 @@ fn the_form_of_qualification_has_the_numbers_of_the_table() {
     assert_eq!(entry.numbers(&["hdrm_pool_size", "dscps"]), Some(vec![3, 4]));
 }
 
-/// Every key in the written text also exists in a real file, so no key is invented.
+/// Every key in the written vectors also exists in a real qualification file, so no key is
+/// invented.
 #[test]
 fn its_keys_are_those_of_real_files() {
     let Some(folder) = corpus("its_keys_are_those_of_real_files") else { return };

@@ -78,7 +78,7 @@ fn a_capture_is_read_back_as_it_was_written() {
         "dropped at queue eth2.0; queue 9000 B, buffer 30000 B after it, limit 9500 B; reason: threshold";
     assert!(packets[1].options.contains(&EnhancedPacketOption::Comment(comment.into())));
     assert_eq!(packets[0].original_len, 1_514);
-    // In the file, the upper half of the time is first.
+    // In the capture file, the upper half of a time stamp is first.
     assert_eq!(totals.expect("totals").timestamp, (AT_NS + 5).rotate_left(32));
 }
 

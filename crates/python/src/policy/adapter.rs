@@ -1,8 +1,8 @@
-//! Adapter that turns a Python object into a policy of the core.
+//! Adapter that turns a Python object into a buffer policy of a simulated switch.
 //!
-//! The adapter never calls a hook that the class does not define. It records the first failure with
-//! place and traceback, and every later verdict is a drop. The driver of the switch then ends the
-//! run ([`Policy::take_failure`]).
+//! The adapter never calls a hook that the class does not define. The adapter records the first
+//! failure with place and traceback. After a failure, every verdict is a drop. The driver of the
+//! switch then ends the run ([`Policy::take_failure`]).
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
@@ -49,14 +49,14 @@ pub(super) struct PythonPolicy {
     object: Py<PyAny>,
     /// Names of the optional methods that the Python class defines.
     defined: Vec<String>,
-    /// Bound method `admit` of the object. All bound methods are looked up once.
+    /// Bound method `admit` of the Python policy. All bound methods are looked up once.
     admit: Py<PyAny>,
     hooks: [Option<Py<PyAny>>; HOOK_COUNT],
     wanted: Hooks,
     buffer: Py<Buffer>,
     classify: Option<Py<PyAny>>,
     queues_per_port: usize,
-    /// Time of the policy's last call, for calls without a time argument.
+    /// Time of the last call of the policy. Calls without a time argument use this time.
     now: Cell<Time>,
     state: Arc<State>,
 }
@@ -90,7 +90,8 @@ impl fmt::Debug for PythonPolicy {
 }
 
 impl PythonPolicy {
-    /// Wraps a Python `object` whose class defines the hooks `defined`.
+    /// Wraps the Python policy `object`. `defined` has the names of the optional methods that its
+    /// class defines.
     pub(super) fn new(
         name: &'static str,
         object: &Bound<'_, PyAny>,

@@ -96,12 +96,12 @@ impl Verdict {
     }
 }
 
-/// Returns the refusal for a verdict that neither admits nor evicts a packet.
+/// Returns the outcome and the reason of a verdict that refuses the packet.
 fn refusal_of(verdict: core::Verdict) -> Refusal {
     verdict.refusal().expect("a verdict admits, evicts or refuses")
 }
 
-/// Parses the name of the reason for a drop.
+/// Parses the name of a drop reason, such as "over-threshold".
 fn parse_reason(py: Python<'_>, reason: &str) -> PyResult<DropReason> {
     let written = reason.replace('_', "-");
     REASONS.iter().copied().find(|known| known.name() == written).ok_or_else(|| {

@@ -17,7 +17,8 @@ pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
-/// Defines the methods of a packet class: the getters of every packet, and additional methods.
+/// Defines the Python methods of a type of packets: the getters that all packets have, and
+/// additional methods.
 macro_rules! packet_class {
     (impl $Class:ident { $($methods:tt)* }) => {
         #[pymethods]
@@ -294,8 +295,8 @@ impl Buffer {
     }
 }
 
-/// A factor, such as alpha, in the arithmetic of switches: fixed point with 32 binary places. So a
-/// policy's verdicts are equal on every platform.
+/// A factor, such as alpha, in the arithmetic of switches: fixed point with 32 binary places. With
+/// fixed point, a policy gives equal verdicts on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);

@@ -12,7 +12,7 @@ const SINGLY: usize = 3;
 const NAMES: usize = 6;
 /// Maximum number of metrics that a sentence about open differences names.
 const OPEN: usize = 3;
-/// Least factor from which a speed is printed as a multiple.
+/// Smallest factor at which a change of speed is printed as a multiple.
 const FASTER: f64 = 1.5;
 /// Maximum number of sentences about differences; a table with all differences follows.
 const DIFFERENCES: usize = 8;
@@ -238,7 +238,7 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
     let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
     let Amount { size, interval, is_multiple } = amount;
-    // Formats a sentence about more or less of `what`; `is_much` is for uncountable
+    // Formats a sentence that schemes have more or fewer `what`; `is_much` is for uncountable
     // nouns, such as time.
     let of = |stem: &str, what: &str, is_much: bool| {
         let verb = verb(stem);

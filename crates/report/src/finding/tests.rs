@@ -40,10 +40,10 @@ const ZEROS: &[f64] = &[0.0; 3];
 
 #[test]
 fn a_difference_is_told_with_its_paired_interval() {
-    // The scheme's mean is half of the baseline's. The logarithm of the ratio deviates by 0.05, and
-    // its error is 0.0289, so t = 24. The p-value is 0.0017, and the correction for two tests
-    // doubles the p-value. The ends of the interval are factors of exp(4.3027 * 0.0289) = 1.132
-    // apart.
+    // The scheme's mean is half of the baseline's. The logarithm of the means' ratio has a standard
+    // deviation of 0.05 and a standard error of 0.0289, so t = 24. The p-value is 0.0017, and the
+    // correction for two tests doubles the p-value. The interval of the ratio extends by a factor
+    // of exp(4.3027 * 0.0289) = 1.132 to either side.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
@@ -118,8 +118,9 @@ fn a_scheme_without_two_common_seeds_is_not_looked_at() {
 
 #[test]
 fn more_than_three_schemes_are_grouped() {
-    // The other schemes have the opposite of the baseline's noise. The logarithm of the ratio
-    // deviates with an error of 0.00854, times 3.1824.
+    // The noise of the other schemes is the negative of the baseline's noise. The logarithm of the
+    // means' ratio has a standard error of 0.00854. The interval extends 3.1824 standard errors to
+    // either side.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(10.0, -1.0), of(16.0, -1.0), of(30.0, -1.0), [20.0, 20.2, 19.8, 20.1]];
@@ -136,8 +137,8 @@ fn more_than_three_schemes_are_grouped() {
 
 #[test]
 fn what_has_more_than_doubled_is_told_in_times() {
-    // The ratio of the means is 5.49. The ends of the ratio's interval are a factor exp(3.1824 *
-    // 0.00854) = 1.028 apart.
+    // The ratio of the means is 5.49. The interval extends from this ratio by a factor of
+    // exp(3.1824 * 0.00854) = 1.028 to either side.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(110.0, -1.0)];

@@ -8,7 +8,7 @@ use bufferlab_metrics::Answer;
 use bufferlab_results::{ExplanationRecord, OpinionRecord};
 use maud::{Markup, html};
 
-/// Kinds of buffered packets in the order of the table, with their titles.
+/// Divisions of the buffered packets in the order of the table, each with a title.
 const HOLDERS: [(&str, &str); 4] =
     [("port", "Held by port"), ("queue", "by port.priority"), ("class", "by class"), ("flow", "by flow")];
 

@@ -54,7 +54,7 @@ pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
 }
 
 /// CSS class of a policy in charts with a row per policy. If other charts draw lines of the policy,
-/// the class is that of the lines.
+/// the policy has the class of these lines.
 pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
     drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
 }

@@ -108,7 +108,7 @@ impl Extent {
     }
 }
 
-/// Choice of the switch that the charts show, with the reason.
+/// Switch that the charts show, with the reason for this choice.
 struct Choice {
     switch: u32,
     name: String,
@@ -116,7 +116,8 @@ struct Choice {
     lost_packets: u64,
     /// Number of switches whose buffers were sampled.
     sampled: usize,
-    /// Name and losses of a switch without samples that lost more packets than the chosen switch.
+    /// Name and number of lost packets of another switch, which has no samples but lost more
+    /// packets than the chosen switch.
     elsewhere: Option<(String, u64)>,
 }
 
@@ -244,8 +245,8 @@ impl Timeline {
         };
         let (mut total, mut length, mut threshold) =
             (Steps::new(u64::max), Steps::new(u64::max), Steps::new(u64::min));
-        // Table rows of one instant are adjacent, with the switch's own row before the rows of
-        // queues. So the next row of the switch itself begins a new instant.
+        // Table rows of one instant are adjacent: first the row of the whole switch, then the rows
+        // of its queues. So the next row of the whole switch begins a new instant.
         let mut open: Option<(usize, Option<SeriesRow>)> = None;
         let mut close = |(at, row): (usize, Option<SeriesRow>)| {
             length.set(at, Some(row.as_ref().map_or(0, |row| row.occupancy_bytes)));

@@ -7,30 +7,30 @@ use crate::format;
 /// Subject of a metric: flows, queries, switches …
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// All flows together are the subject of the metric.
+    /// The metric is about all flows together.
     All,
-    /// The subject is flows outside queries, below a size (bytes) if a run is known.
+    /// The metric is about flows outside queries, below a size (bytes) if a run is known.
     Short(Option<u64>),
-    /// The subject is the flows of a traffic class.
+    /// The metric is about the flows of a traffic class.
     Flows(String),
-    /// The subject is the queries of a traffic class.
+    /// The metric is about the queries of a traffic class.
     Queries(String),
-    /// The subject is the executions of one schedule: the schedule's number, and the name of its
-    /// workload if known.
+    /// The metric is about the executions of one schedule: the schedule's number, and the name of
+    /// its workload if known.
     Schedule(String, Option<String>),
-    /// The subject is the traffic of a class without congestion control.
+    /// The metric is about the bursts of a traffic class without congestion control.
     OpenLoop(String),
-    /// The subject is the packets of a traffic class.
+    /// The metric is about the packets of a traffic class.
     Packets(String),
-    /// The subject is all ports of the switches.
+    /// The metric is about all ports of the switches.
     Ports,
-    /// All switches together are the subject of the metric.
+    /// The metric is about all switches together.
     Switches,
-    /// The subject is one switch, given by its name.
+    /// The metric is about one switch, given by the switch's name.
     Switch(String),
-    /// All links together are the subject of the metric.
+    /// The metric is about all links together.
     Links,
-    /// The subject is flow control by pauses.
+    /// The metric is about flow control by pauses.
     Pauses,
 }
 
@@ -139,7 +139,8 @@ impl Scope {
     }
 }
 
-/// Returns the texts in place of the `{}`, if `text` matches this pattern.
+/// Returns the parts of `text` at the places of `{}` in `pattern`; `None` if `text` does not match
+/// the pattern.
 pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
     let mut literals = pattern.split("{}");
     let mut rest = text.strip_prefix(literals.next()?)?;

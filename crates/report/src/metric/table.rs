@@ -164,8 +164,8 @@ fn never<T>(_: &RunSummary, _: &T) -> bool {
     false
 }
 
-/// Whether completion times judge a class or the short flows. Flows of a query are judged by
-/// the query instead.
+/// Whether the short tables show the slowdowns of a group: of short flows, or of a class without
+/// open-loop flows. For flows that answer queries, the tables show the queries' completion times.
 fn closed_loop(run: &RunSummary, flows: &FlowGroup) -> bool {
     let answers = |name: &str| run.queries.iter().any(|queries| queries.class == name);
     let is_answer = matches!(&flows.group, GroupKey::Class { name } if answers(name));

@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn an_axis_does_not_go_far_beyond_what_it_shows() {
-        // For a percentage with its interval up to 103, an axis to 125 is too long.
+        // The interval of a percentage may end at 103 %, but an axis up to 125 % would be too long.
         let axis = Axis::linear("x", 0.0, 103.0, plain);
         assert_eq!(axis.ticks, [0.0, 25.0, 50.0, 75.0, 100.0]);
         assert!(axis.place(103.0) < 1.0 && axis.place(107.0) == 1.0);

@@ -51,7 +51,7 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
     ],
 ];
 
-/// Number of a series' style; 0 for classes that are named by meaning.
+/// Number of a series' style; 0 for CSS classes that are named by meaning.
 pub(super) fn style_number(class: &str) -> usize {
     class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0)
 }
@@ -90,7 +90,7 @@ pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
     }
 }
 
-/// Draws the legend symbol of a series, 30 wide and 12 high.
+/// Draws the legend symbol of a series, 30 units wide and 12 units high.
 pub(super) fn swatch(class: &str, mark: Mark) -> Markup {
     html! {
         @match mark {

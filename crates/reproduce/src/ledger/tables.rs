@@ -71,7 +71,7 @@ pub struct Claim {
     pub metric: String,
     /// Value of the metric that the paper states, as text.
     pub paper_value: String,
-    /// Kind of evidence in the paper: analytical, simulated, measured, or an ordering.
+    /// Kind of evidence in the paper: analytical, simulated, measured, or only an order of schemes.
     pub kind: String,
     /// Criterion under which bufferlab accepts the statement.
     pub pass_criterion: String,

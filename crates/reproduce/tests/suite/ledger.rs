@@ -148,7 +148,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
     list
 }
 
-/// Measured result for a statement that fails as printed but holds as corrected.
+/// Result of a test for a statement that fails as printed but holds as corrected.
 const REFUTED: &str = "refuted as printed, the corrected statement holds";
 
 /// Parses an entry of `claims!`: `Holds "TDT-E1-1" its_name ("paper") {`
@@ -281,7 +281,8 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
     }
 }
 
-/// A conceptual figure gives a reason; an experiment shows every other figure.
+/// An experiment shows every figure of the papers. For a conceptual figure, the table of figures
+/// gives a reason instead.
 #[test]
 fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
     let (figures, experiments) = (paper_figures().expect("a table"), registry().experiments);
@@ -389,8 +390,8 @@ fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
     assert_all([check_file("claims/verdicts.csv", &wanted)]);
 }
 
-/// Each of five settings, broken on purpose, voids the records that depend on this setting. A
-/// record without its experiment is an orphan.
+/// The test breaks five settings on purpose. Each broken setting voids the records that depend on
+/// this setting. A record without its experiment is an orphan.
 #[test]
 fn a_broken_setting_voids_its_records_and_an_orphan_is_refused() {
     let ledger = ledger();

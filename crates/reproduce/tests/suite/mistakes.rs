@@ -6,8 +6,8 @@ use bufferlab_reproduce::{Experiment, Plan, Registry, ReproduceError, ScaleName}
 use std::fs;
 use std::path::Path;
 
-/// Formats file, line, key, message and advice of every problem. (Tests of scenarios cover the
-/// terminal format.)
+/// Formats file, line, key, message and advice of every problem. Tests of scenarios cover how a
+/// terminal shows these errors.
 fn render(error: &LoadError) -> String {
     let one = |problem: &Problem| {
         let (file, line) = (problem.file().unwrap_or_default(), problem.line().unwrap_or_default());

@@ -316,7 +316,8 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let answer = found.answer(&[]);
     assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 %"), "{answer}");
     assert_eq!(found.markdown().lines().count(), 2 + 1 + 3 + 1);
-    // The table keeps rows of other ablations. A later record of an ablation replaces its rows.
+    // The table keeps rows of other ablations. A later record of an ablation replaces earlier rows
+    // of this ablation.
     let table = folder.path().join("why.csv");
     let rows = || {
         let text = fs::read_to_string(&table).expect("written");
@@ -346,8 +347,8 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         "{page}"
     );
     assert!(page.contains("\nThe statement is \"Who shares everything absorbs more"), "{page}");
-    // Only the points of the statement have run: two schemes at one axis value, with two seeds,
-    // in five readings.
+    // Only the runs that the statement needs are executed: two schemes at one axis value, with two
+    // seeds, under five interpretations.
     let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
     assert!(runs <= 20, "{runs}");
 }
@@ -367,7 +368,7 @@ fn the_papers_number_stands_where_its_mark_says() {
         .and_then(|(_, rest)| rest.split_once('h'))
         .map(|(start, _)| start.split(' ').map(|number| number.parse().expect("a coordinate")).collect())
         .expect("a square");
-    // The square of the mark extends 3 x 1.9 to either side of its center.
+    // The square that draws the mark is 5.7 units high on either side of its center.
     assert!((at[1] + 5.7 - (24.0 + 210.0) / 2.0).abs() < 0.11, "{at:?}");
     assert_eq!(
         svg.matches("where the paper&apos;s numbers would put stingy").count()
@@ -376,8 +377,8 @@ fn the_papers_number_stands_where_its_mark_says() {
     );
 }
 
-/// One overloaded, sampled queue: its chart over time is cached and drawn, and its counters are
-/// correct.
+/// A run has one overloaded, sampled queue. Its chart over time is cached and drawn, and its
+/// counters are correct.
 #[test]
 fn courses_and_tallies_are_kept_with_the_numbers_of_a_run() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Registries whose entries the names in the format refer to.
+//! Registries of the entries, such as policies, that a scenario file can name.
 
 use bufferlab_core::policy::REGISTRY;
 use bufferlab_core::{CLASSIFIERS, MARKERS};

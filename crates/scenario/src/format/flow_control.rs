@@ -1,4 +1,4 @@
-//! Tables and keys of priority flow control: lossless priorities, the watchdog, hosts that storm.
+//! Tables and keys of priority flow control: lossless priorities, the watchdog, pause storms.
 
 use super::Kind;
 use super::declare::table;

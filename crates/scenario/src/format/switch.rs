@@ -92,7 +92,7 @@ table! {
 }
 
 table! {
-    /// Ports of a switch that send in another order, or within a rate.
+    /// Ports of a switch with a different scheduler or a limited rate.
     #[derive(Clone, Debug, PartialEq)]
     pub struct EgressSpec read as EgressKeys;
     static EGRESS = "[[switch.egress]]", "Ports with another scheduler or a limited rate.";

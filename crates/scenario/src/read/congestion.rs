@@ -1,4 +1,4 @@
-//! Congestion control of a `[[transport]]`, and the keys that depend on the control.
+//! Congestion control of a `[[transport]]`, and the keys that depend on this control.
 
 use super::named::{self, Chosen, Named};
 use crate::context::Complaint;
@@ -8,12 +8,12 @@ use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{CONTROLS, CongestionControlInfo, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
-/// Value of a transport's key `congestion_control`: a registered control or `none`.
+/// Value of a transport's key `congestion_control`: a registered congestion control or `none`.
 #[derive(Debug)]
 pub(crate) struct ControlChoice(Named<CongestionControlInfo>);
 
 impl ControlChoice {
-    /// Name of the control; `"none"` if the transport is open-loop.
+    /// Name of the congestion control; `"none"` if the transport is open-loop.
     pub(crate) fn name(&self) -> &'static str {
         match &self.0 {
             Named::Entry(chosen) => chosen.info.name,
@@ -21,12 +21,12 @@ impl ControlChoice {
         }
     }
 
-    /// Whether only the clock decides when packets are sent.
+    /// Whether the transport sends packets by the clock alone, without feedback.
     pub(crate) fn is_open_loop(&self) -> bool {
         self.name() == UNRESPONSIVE
     }
 
-    /// Registry entry of the control; `None` if the transport is open-loop.
+    /// Registry entry of the congestion control; `None` if the transport is open-loop.
     pub(crate) fn info(&self) -> Option<&'static CongestionControlInfo> {
         match &self.0 {
             Named::Entry(chosen) => Some(chosen.info),
@@ -53,7 +53,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlC
 }
 
 /// Rejects parameters that contradict each other. A contradiction does not depend on the path, so
-/// the check configures the control for a default path.
+/// the check configures the congestion control for a default path.
 fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlInfo>) -> Option<()> {
     let error = match chosen.info.configure(&chosen.params, &TcpConfig::default()) {
         Ok(_) => return Some(()),
@@ -67,8 +67,9 @@ fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlI
     None
 }
 
-/// Reads the round trip that windows and rates refer to. If no value refers to the round trip, the
-/// resolved scenario omits the key, and a key in the file gets a warning.
+/// Reads the base round trip, from which windows and rates are computed. If no window or rate
+/// depends on the base round trip, the resolved scenario omits the key. A key in the file then gets
+/// a warning.
 pub(crate) fn read_base_rtt(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -91,9 +92,9 @@ pub(crate) fn read_base_rtt(
     base_rtt
 }
 
-/// Reads the keys of telemetry: which reports switches send to the control, and which packets
-/// collect the reports. If the control needs no reports, the resolved scenario omits the keys of
-/// telemetry, and keys in the file get a warning.
+/// Reads the keys of telemetry: which reports switches send to the congestion control, and which
+/// packets collect the reports. If the congestion control needs no reports, the resolved scenario
+/// omits the keys of telemetry, and keys in the file get a warning.
 pub(crate) fn read_telemetry(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,

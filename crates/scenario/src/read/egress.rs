@@ -7,11 +7,12 @@ use crate::model::EgressSpec;
 use crate::reader::Reader;
 use crate::tree::Origin;
 
-/// The tables of a switch, each with the path and the place of its ports in the file.
+/// The tables `[[switch.egress]]` of a switch, each with its path and the place of its ports in the
+/// file.
 #[derive(Clone, Debug)]
 pub(crate) struct EgressChoice(Vec<(EgressSpec, String, Origin)>);
 
-/// Reads the tables of a switch. `None` after a mistake.
+/// Reads the tables `[[switch.egress]]` of a switch. The result is `None` after a mistake.
 pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EgressChoice> {
     let (mut all, mut resolved) = (Vec::new(), Vec::new());
     for mut entry in switch.tables("egress") {
@@ -27,7 +28,7 @@ fn read_entry(entry: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<(Eg
     let mark = entry.context.mark();
     keys.ports = Some(listed(entry, "ports", "leave it out for all ports"));
     keys.queues = Some(listed(entry, "queues", "leave it out to limit the port as a whole"));
-    // The key counts as read, even if the number of queues is not known.
+    // The key `scheduler` counts as read, even if the number of queues is not known.
     entry.spec_of("scheduler");
     let queues = queues_per_port?;
     keys.scheduler =
@@ -50,7 +51,7 @@ fn read_entry(entry: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<(Eg
     if entry.context.failed_since(mark) { None } else { Some((keys.complete()?, path, place)) }
 }
 
-/// Reads a list of numbers that must not be empty if the file has it.
+/// Reads a list of numbers. The list may be absent from the file, but must not be empty.
 fn listed<T: TryFrom<u64>>(entry: &mut Reader<'_>, key: &'static str, help: &str) -> Vec<T> {
     let list = entry.small_counts(key);
     if list.as_ref().is_some_and(Vec::is_empty) {
@@ -60,7 +61,8 @@ fn listed<T: TryFrom<u64>>(entry: &mut Reader<'_>, key: &'static str, help: &str
 }
 
 impl EgressChoice {
-    /// Returns the tables for a switch with this number of ports. The context records a misfit.
+    /// Returns the tables `[[switch.egress]]` for a switch with `ports` ports. The context records
+    /// an error for a port that the switch lacks.
     pub(crate) fn specs(&self, context: &Context, name: &str, ports: usize) -> Option<Vec<EgressSpec>> {
         for (spec, path, place) in &self.0 {
             if let Some(beyond) = spec.ports.iter().find(|&&port| usize::from(port) >= ports) {

@@ -20,7 +20,8 @@ impl ForeignReader for Importer {
 fn foreign(imported: Imported) -> Option<ForeignFile> {
     let format = imported.files.first().map(|(_, format)| format.word()).unwrap_or_default();
     let ignored = imported.notices.ignored.iter().map(|text| format!("ignored: {text}"));
-    // The scenario has its own network, switch and transport.
+    // Of the assumptions, only those about traffic apply: the scenario has its own network, switch
+    // and transport.
     let own = imported.notices.own_traffic().map(|text| format!("assumed: {text}"));
     let notices = ignored.chain(own).collect();
     let traffic = match imported.traffic? {

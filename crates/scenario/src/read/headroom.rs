@@ -38,7 +38,8 @@ impl Cables<'_> {
 
     /// Returns all lossless ingress queues: port, priority and cable.
     fn queues(&self, ports: usize) -> impl Iterator<Item = (u16, u8, PausedCable)> {
-        // The priorities may differ by port. `at` returns `None` for a lossy one.
+        // Lossless priorities may differ by port. `at` returns `None` for a lossy priority of a
+        // port.
         let priorities = 0..u32::BITS as u8;
         (0..ports as u16).flat_map(move |port| {
             priorities.clone().filter_map(move |priority| Some((port, priority, self.at(port, priority)?)))

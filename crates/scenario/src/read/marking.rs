@@ -32,8 +32,8 @@ pub(crate) fn read(
     switch.spec_of("ecn");
     let mut none = OutTable::default();
     none.set("kind", quote(NO_MARKS));
-    // The value `none` is the default until a rule is read below: an override may have to
-    // switch marking off.
+    // The resolved scenario has `kind = "none"` unless a rule is read below, because an override
+    // may have to switch marking off.
     switch.put("ecn", none);
     if !switch.has("ecn") {
         return None;
@@ -104,10 +104,10 @@ impl MarkerChoice {
 /// Effect of a marking rule on a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checked {
-    /// The rule can mark packets on the switch.
+    /// The marking rule can mark packets on the switch.
     Marks,
-    /// The rule never marks, because no queue can be long enough.
+    /// The marking rule never marks a packet, because no queue can be long enough.
     NeverMarks,
-    /// The rule does not fit the switch; the context has the error.
+    /// The marking rule does not fit the switch; the context has the error.
     Unfit,
 }

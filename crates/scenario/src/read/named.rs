@@ -17,7 +17,7 @@ use bufferlab_params::{Card, Entry, ParamKind, ParamValue, Params, Profile, Regi
 pub(crate) struct Chosen<E: Entry> {
     pub(crate) info: &'static E,
     pub(crate) params: Params,
-    /// Place in the file where the entry is chosen.
+    /// Place in the scenario file where the registry entry is chosen.
     pub(crate) origin: Origin,
     pub(crate) origins: Vec<(String, Origin)>,
 }
@@ -166,8 +166,8 @@ fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Ta
     true
 }
 
-/// Whether a value needs a place in the file: not an empty list of profiles, nor a value that a
-/// rule computes later.
+/// Whether a resolved scenario states the value of a parameter. The resolved scenario omits empty
+/// lists of profiles, and values that a rule computes later.
 fn says_something(value: &ParamValue) -> bool {
     !value.is_absent() && !matches!(value, ParamValue::Profiles(list) if list.is_empty())
 }
@@ -204,7 +204,8 @@ fn find<E: Entry>(
         let all: Vec<Card> = registry.all().iter().map(|entry| entry.card()).collect();
         let words = words.iter().copied();
         let all = all.iter().flat_map(Card::names).chain(words.clone());
-        // The list grows with the registry, so a message with a suggestion omits the list.
+        // The list of known names grows with the registry, so a message with a suggestion omits the
+        // list.
         let help = match suggestion(written, all) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known: {}", quoted_list(registry.names().chain(words))),
@@ -245,7 +246,7 @@ fn unknown_parameter(kind: &str, card: &Card, written: &str) -> Complaint {
     Complaint::new("unknown parameter", format!("\"{}\" has no such parameter", card.name)).help(help)
 }
 
-/// Converts the kind of a parameter to a kind of the format, for reading and for the schema.
+/// Returns the kind of value that a scenario key has for a parameter of the kind `kind`.
 pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).unwrap_or(Kind::Tables(&PROFILE))
 }

@@ -50,7 +50,7 @@ pub(crate) fn read(
     Some(Some(PfcChoice { spec: keys.complete()?, watchdog: watchdog?, origin }).filter(|_| is_enabled))
 }
 
-/// Reads the tables of ports that differ.
+/// Reads the tables of ports whose flow control differs from the switch's flow control.
 fn by_port(pfc: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<PfcPortsSpec>> {
     let (mut all, mut resolved) = (Vec::new(), Vec::new());
     for mut reader in pfc.tables("by_port") {
@@ -74,7 +74,7 @@ fn by_port(pfc: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<PfcP
 }
 
 impl PfcChoice {
-    /// Returns the flow control as specified in the file, and its place.
+    /// Returns the flow control as specified in the file, and the place of its table.
     pub(super) fn written(&self) -> (&PfcSpec, Origin) {
         (&self.spec, self.origin)
     }
@@ -112,8 +112,8 @@ impl PfcChoice {
         Some(PfcSpec { watchdog, ..self.spec.clone() })
     }
 
-    /// Whether a switch with this policy and number of memories can pause its neighbours. If not,
-    /// the context records an error.
+    /// Whether a switch with the policy `policy` and this number of memories can pause its
+    /// neighbours. If not, the context records an error.
     pub(crate) fn check(
         &self,
         context: &Context,

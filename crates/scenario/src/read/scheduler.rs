@@ -38,7 +38,7 @@ fn named(switch: &mut Reader<'_>, name: &str, queues_per_port: u8) -> Option<Vec
     Some(known.groups(queues_per_port))
 }
 
-/// Advice for schedulers that other programs call by another name.
+/// Advice for a scheduler under the name that other programs use.
 fn other_name(name: &str) -> Option<String> {
     let group = |discipline: &str, shares: &str| {
         format!(

@@ -130,7 +130,8 @@ impl ScenarioCheck<'_> {
         Time(delays.iter().take(2).sum::<u64>().saturating_mul(2))
     }
 
-    /// Warns of workloads that offer more than the hosts' links carry, together or alone.
+    /// Warns if one workload, or all workloads together, offer more load than the hosts' links
+    /// carry.
     fn warn_about_overload(&self) {
         let Scenario { topology, workloads, .. } = self.scenario;
         let links: u64 = (0..topology.hosts.len() as u32)

@@ -472,7 +472,7 @@ impl Group {
                 let key = format!("{}.policy.{}", self.path, error.param);
                 let complaint =
                     Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
-                // A constructor that names no wrong parameter belongs to a custom entry.
+                // Only constructors of custom policies return errors that name no wrong parameter.
                 let help = match error.param {
                     "name" => "mend the policy, or choose another",
                     "headroom" => {

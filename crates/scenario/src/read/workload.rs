@@ -15,7 +15,7 @@ use bufferlab_units::Time;
 use bufferlab_workload::{SwitchFacts, WORKLOADS, Workload, WorkloadContext};
 use std::sync::Arc;
 
-/// Known facts about the scenario against which workloads are checked.
+/// Properties of the scenario against which the reader checks workloads.
 pub(crate) struct Facts<'a> {
     pub(crate) networks: Option<&'a Networks>,
     pub(crate) switches: Option<&'a [SwitchSpec]>,

@@ -72,7 +72,7 @@ fn said(outcome: Result<(), LoadError>) -> String {
     render(&outcome.expect_err("it was to be refused")).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The test has one error for every host without a cable.
+/// The scenario of the test has an error for every host without a cable.
 #[test]
 fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
     let one = "kind = \"single_switch\"\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";

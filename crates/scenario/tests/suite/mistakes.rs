@@ -158,8 +158,8 @@ fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
     }
 }
 
-/// Marks without ECN-capable packets cause a warning if the marks were set last. If the transport
-/// was changed last, the user compares transports, and gets no warning.
+/// A marking rule without ECN-capable packets causes a warning if the rule was set last. If the
+/// transport was changed last, the user compares transports, and gets no warning.
 #[test]
 fn marks_in_vain_are_shown_where_they_were_meant() {
     let count = |scenario: &str, overrides: &[(&str, &str)]| {
@@ -177,7 +177,7 @@ fn marks_in_vain_are_shown_where_they_were_meant() {
     assert_eq!(count("dumbbell.toml", &both), 1);
 }
 
-/// The loader never panics on a changed scenario, and never fails without a problem.
+/// The loader never panics on a changed scenario, and never fails without a reported problem.
 #[test]
 fn no_mutilated_scenario_makes_the_loader_panic() {
     let junk = [

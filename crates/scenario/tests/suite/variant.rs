@@ -159,7 +159,7 @@ fn a_value_that_does_not_fit_is_shown_where_the_variant_says_it() {
     });
 }
 
-/// The option `--set` is older than variants, and reads equal keys by the rules of files.
+/// The option `--set` is older than variants, and reads a key by the rules of scenario files.
 #[test]
 fn a_variant_is_what_the_same_keys_set_by_hand_are() {
     for (variant, keys) in [
@@ -214,7 +214,7 @@ fn an_alias_in_the_scenario_is_the_same_policy() {
     assert_eq!(loaded.variant.map(|variant| variant.label).as_deref(), Some("a"));
 }
 
-/// A file and the text of a variant can have equal meanings.
+/// A policy with brackets in a variant equals a policy as a table in a file.
 #[test]
 fn a_policy_with_brackets_is_a_table_in_a_file_too() {
     let text = shipped_with("star-incast.toml", &[("switch.policy", "dt(alpha=0.5)")]).resolved;

@@ -49,8 +49,8 @@ pub(super) fn expand(
     Ok(plan.nodes)
 }
 
-/// A collective in expansion. Every position has the node after which the position's next phase may
-/// start.
+/// A collective whose transfers are being added to a schedule. Every position has the node after
+/// which the position's next phase may start.
 struct Plan<'a> {
     builder: &'a mut ScheduleBuilder,
     collective: &'a Collective<'a>,

@@ -41,12 +41,12 @@ pub struct Networks {
 /// | double binary tree, n = 2^d, k = 1 | as tree, with S/2 for S |
 /// | hierarchical | the sum of its phases |
 ///
-/// *Ring*: a lane begins a step q after the previous lane, and q + L after its own previous step.
-/// The later of these two times is the start of the step.
+/// *Ring*: a lane begins a step at the later of two times: q after the previous lane began the
+/// step, and q + L after the lane began its previous step.
 ///
 /// *Tree*: a node with two children receives, or sends, two messages one after the other.
 /// The slower message determines the time. The root has one child.
-/// So c is 1 for n = 2, and 2 otherwise.
+/// So the factor c is 1 for two ranks, and 2 otherwise.
 ///
 /// The closed forms are exact if n, chunks and channels divide S.
 #[must_use]

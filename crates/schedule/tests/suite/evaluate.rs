@@ -26,7 +26,8 @@ struct Executor<'a> {
     events: BinaryHeap<Reverse<(Time, Event, NodeId)>>,
     waits: Vec<u32>,
     ready: Vec<Time>,
-    /// Time at which each card (rank, level, direction) and processor (rank, lane) becomes free.
+    /// Time at which each network card (rank, level, direction) and each processor (rank, lane)
+    /// becomes free.
     free: BTreeMap<(u32, u8, u8), Time>,
     finished: usize,
 }

@@ -1,4 +1,4 @@
-//! Tests schedules: unknown ranks and nodes, cycles, and children in memory.
+//! Tests schedules: unknown ranks and nodes, cycles, and the order of children in memory.
 
 use crate::evaluate::evaluate;
 use bufferlab_schedule::{

@@ -74,8 +74,8 @@ fn number_of(index: usize) -> u16 {
     u16::try_from(index).expect("the scenario's limit on queues was checked")
 }
 
-/// Offset of a slice's seed. The offset of the first slice is zero, so this slice draws the random
-/// numbers of a single memory.
+/// Offset of the random seed of a memory slice. The first slice has offset zero, so its random
+/// numbers equal the numbers of a switch with one memory.
 fn mix_slice(number: usize) -> u64 {
     if number == 0 { 0 } else { mix(number as u64) }
 }

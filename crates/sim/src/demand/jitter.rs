@@ -20,8 +20,8 @@ pub(crate) struct Jitter {
     /// Flows that have drawn a random start time but have not started.
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
-    /// Whether more than [`WAITING_MAX`] flows would have had to wait.
-    /// If so, the source returns no further flow.
+    /// Whether the source has ended early, because more than [`WAITING_MAX`]
+    /// flows would have had to wait.
     is_overfull: bool,
 }
 
@@ -139,7 +139,7 @@ mod tests {
         let shift = |&(start, src): &(u64, u32)| start - u64::from(src) * 3;
         let mut seen = [0_u32; 21];
         found.iter().for_each(|entry| seen[shift(entry) as usize] += 1);
-        // Each of the 21 delays is expected 48 times. Four standard deviations are 27.
+        // Each of the 21 delays is expected 48 times. Four standard deviations of a count are 27.
         assert!(seen.iter().all(|count| (21..=75).contains(count)), "{seen:?}");
         assert!(!found.is_sorted_by_key(|&(_, src)| src), "some flows overtake others");
     }

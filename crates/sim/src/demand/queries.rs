@@ -38,8 +38,8 @@ pub(crate) struct Queries {
     /// Number of flows per query of the flow lists.
     /// The flows of a query of a flow list need not start together.
     listed: BTreeMap<u32, u32>,
-    /// Number of flows per query that are announced but not started.
-    /// Noise spreads the starts, so a query in progress can have flows that are not started.
+    /// Number of flows per query that are announced but not started. Random delays spread the
+    /// starts of flows. So a query in progress can have flows that have not started.
     due: BTreeMap<u32, u32>,
     open: BTreeMap<u32, Query>,
     finished: Vec<(u32, Query)>,

@@ -40,8 +40,8 @@ struct Live {
     step: Step,
     ready: Time,
     start: Option<Time>,
-    /// Transfer or computation that caused the last event for which this node waited, directly or
-    /// through barriers.
+    /// Cause of the last event of this node's wait: a transfer or computation. Barriers between the
+    /// cause and this node do not count.
     after: Option<u32>,
     flow: Option<u64>,
 }
@@ -49,14 +49,14 @@ struct Live {
 /// Current step of a live schedule node, which ends with the node's next timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The node has no unfinished parents and waits for its start time.
+    /// The schedule node has no unfinished parents and waits for its start time.
     Ready,
-    /// A computation, or a transfer inside a server whose last byte was sent at the start of this
-    /// step.
+    /// A computation, or the rest of a transfer inside a server after its last byte was sent.
     Last,
-    /// A transfer inside a server is sent. The time is the end of the transfer's reception.
+    /// The schedule node sends a transfer inside a server. The time is the end
+    /// of the transfer's reception.
     Sending(Time),
-    /// A flow executes the node. The flow's hosts report the end of the step.
+    /// A flow executes the schedule node. The flow's hosts report the end of the step.
     Flow,
 }
 
@@ -69,11 +69,11 @@ struct Running {
     iteration: u32,
     /// Start time of the schedule's current execution.
     origin: Time,
-    /// Number of outstanding events of each node for which some but not all events have happened.
+    /// Number of outstanding events, for each schedule node with some but not all events.
     waits: BTreeMap<u32, u32>,
     /// Number of schedule nodes that are not done in this execution.
     left: usize,
-    /// Busy processors by rank and lane, with the computations that wait.
+    /// Busy processors by rank and lane, with the computations that wait for each processor.
     processors: BTreeMap<(u32, u8), VecDeque<u32>>,
     /// For each rank's network inside its server, the times at which the network can send and
     /// receive again. Each time has the node that uses the network up to this time.
@@ -101,7 +101,8 @@ impl Running {
         }
     }
 
-    /// Begins an execution now. Returns the nodes that wait for no event, with their times.
+    /// Begins an execution of the schedule now. Returns the nodes that wait for no event, with
+    /// their start times.
     fn begin(&mut self, now: Time) -> Vec<(NodeId, Time)> {
         let schedule = &self.traffic.schedule;
         self.left = schedule.len();
@@ -141,7 +142,7 @@ impl Running {
         [start, start + length, received]
     }
 
-    /// Work of the node with this number in the sequence of all nodes.
+    /// Work of a schedule node (such as a transfer). `number` is in the sequence of all nodes.
     fn work(&self, number: u32) -> Work {
         self.traffic.schedule.work(NodeId(number - self.base))
     }
@@ -254,8 +255,8 @@ impl Schedules {
         self.running.partition_point(|one| one.base <= number) - 1
     }
 
-    /// Makes a schedule node ready that may start at `at`, with the event that the node waited for
-    /// last.
+    /// Makes a schedule node ready to start at `at`. `after` and `event` describe the
+    /// last event of the node's wait.
     fn make_ready(
         &mut self,
         timers: &mut Timers,
@@ -282,7 +283,7 @@ impl Schedules {
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Releases schedule nodes that wait for events whose delay has passed.
+    /// Releases the schedule nodes whose awaited event was delayed until now.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()

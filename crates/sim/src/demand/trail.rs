@@ -13,7 +13,7 @@ pub(super) struct Cause {
     /// Schedule node of the event; `None` if the waiting node waited for no other node.
     pub(super) node: Option<u32>,
     pub(super) event: WaitedFor,
-    /// Time of the event, with the delay of the edge.
+    /// Time of the event, including the delay of the schedule's edge.
     pub(super) at: Time,
 }
 
@@ -23,10 +23,10 @@ pub(super) struct PathStep {
     pub(super) cause: Cause,
     pub(super) end: Time,
     pub(super) flow: Option<u64>,
-    /// Number of references to the step. A node in progress and the node that ended last have one
-    /// reference each. Each delayed event of the node has a reference to the step. Each later step
-    /// whose cause is the node has a reference, too. A wait for the end of the sender has one more
-    /// reference.
+    /// Number of references to this step of the trail. A node in progress and the node that ended
+    /// last have one reference each. Each delayed event of the node has a reference to the step.
+    /// Each later step whose cause is the node has a reference, too. A wait for the end of the
+    /// sender has one more reference.
     references: u32,
 }
 
@@ -56,7 +56,8 @@ impl Trail {
     pub(super) fn end(&mut self, node: u32, end: Time, flow: Option<u64>) {
         let step = self.steps.get_mut(&node).expect("a node in progress has a step");
         (step.end, step.flow) = (end, flow);
-        // The node in progress becomes the node that ended last, so its step keeps the reference.
+        // The step had a reference because its node was in progress. The reference remains, because
+        // this node is now the node that ended last.
         let before = self.last.replace(node);
         self.release(before);
     }
@@ -68,7 +69,7 @@ impl Trail {
         }
     }
 
-    /// Removes a reference to a step. Removes every step that has no references left.
+    /// Removes a reference to a step of the trail. Removes every step that has no references left.
     pub(super) fn release(&mut self, node: Option<u32>) {
         let mut next = node;
         while let Some(node) = next

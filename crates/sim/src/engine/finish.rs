@@ -39,7 +39,7 @@ impl Simulation {
 
     /// Closes all measurements at the end of the run.
     pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
-        // Unfinished flows count until the end of the run, even if the last event was earlier.
+        // A run with unfinished flows is measured up to its end, not only up to its last event.
         if !self.is_over() {
             self.world.advance_to(self.plan.end);
         }

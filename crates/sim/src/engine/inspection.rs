@@ -33,7 +33,7 @@ pub struct QueueView {
     pub priority: u8,
     /// Length of the queue (bytes).
     pub occupancy: u64,
-    /// Limit of the policy for a packet without marks (bytes), if the policy has a limit.
+    /// Limit of the policy for an untagged packet in this queue (bytes), if the policy has a limit.
     pub threshold: Option<u64>,
     /// Counters of packets and bytes of the queue since the start of the run.
     pub counters: Counters,

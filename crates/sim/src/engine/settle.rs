@@ -1,5 +1,5 @@
-//! Effects of an event on other parts: lost packets, ended flows, paused neighbours, timers,
-//! explanations.
+//! Effects of an event on other parts of the simulator: lost packets, ended flows, paused
+//! neighbours, timers, explanations.
 
 use super::Simulation;
 use crate::SimError;

@@ -49,9 +49,9 @@ impl Simulation {
         self.settle(id)
     }
 
-    /// Sets alpha of every queue of a switch, in the order of ports and priorities. The switch then
-    /// has Dynamic Thresholds with these alphas ([`bufferlab_core::SteeredThreshold`]), under any
-    /// earlier policy. A chip that supports only certain alphas rounds each given alpha.
+    /// Sets alpha of every queue of a switch, in the order of ports and priorities. Dynamic
+    /// Thresholds with these alphas ([`bufferlab_core::SteeredThreshold`]) replace any other policy
+    /// of the switch. A chip that supports only certain alphas rounds each given alpha.
     ///
     /// # Errors
     /// If the network has no such switch, the switch has lossless priorities, or the number of

@@ -117,7 +117,7 @@ impl Simulation {
             part: self.part.clone(),
             ..*self
         };
-        // A marking rule in another language may have no copy.
+        // A marking rule that is written in another language may not support copies.
         copy.check_marking()?;
         Ok(copy)
     }

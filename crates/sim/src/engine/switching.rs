@@ -32,7 +32,7 @@ impl Simulation {
         self.receive_to_wait(switch, port, egress, packet)
     }
 
-    /// Handles an arriving packet that may have to wait or that is recorded.
+    /// Handles an arriving packet that may have to wait, or whose events are recorded.
     #[inline(never)] // Separate from the common path, which so needs fewer registers.
     fn receive_to_wait(
         &mut self,
@@ -98,7 +98,7 @@ impl Simulation {
         if !node.record.effects.is_empty() || self.verify { self.settle(switch) } else { Ok(()) }
     }
 
-    /// Sets a timer for `port` of a switch if only a limited rate keeps its packets.
+    /// Sets a timer for `port` of a switch if only a rate limit delays the port's packets.
     #[cold]
     fn wait_for_rate(&mut self, switch: SwitchId, port: u16) {
         let node = &mut self.switches[switch];

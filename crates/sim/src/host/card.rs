@@ -19,7 +19,7 @@ pub(crate) struct Card {
     /// Bits of the NIC: bit p forbids packets of priority p (PFC), and bit [`Self::SHARED`] marks a
     /// NIC with the field `shared`. All bits are usually zero.
     pub(crate) paused: u64,
-    /// Turn order of the separate flow queues, if these queues replace `queue`.
+    /// Turn order of the NIC's flow queues, if the NIC has a queue per flow instead of `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,
     /// State of a NIC that RDMA queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,

@@ -13,10 +13,11 @@ use crate::world::Uplink;
 use bufferlab_transport::Connection;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Pool of all messages that belong to no closed loop.
+/// Connection pool of all messages that belong to no closed loop.
 pub(crate) const COMMON: PoolId = PoolId(0);
 
-/// Key of a pool: transport, source, destination, and number of the pool between these hosts.
+/// Key of a connection pool: transport, source, destination, and the
+/// pool's number between the hosts.
 type Key = (TransportId, HostId, HostId, PoolId);
 
 /// An idle connection, with the paths of its packets and ACKs.

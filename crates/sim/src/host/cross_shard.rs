@@ -11,7 +11,7 @@ use crate::shards::Shard;
 use crate::world::timers::{Moment, Timer};
 use bufferlab_units::Time;
 
-/// Note about a flow for the shard of the flow's source.
+/// Note about a flow's packets, for the shard of the network that contains the flow's source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowNote {
     at: Moment,
@@ -23,7 +23,7 @@ pub(crate) struct FlowNote {
     dropped: u32,
 }
 
-/// A flow that is over, with the data that the shard of its source knows.
+/// A flow that is over, with the sender's data from the shard of the flow's source.
 #[derive(Clone, Debug)]
 pub(crate) struct Retired {
     pub(crate) at: Moment,
@@ -37,9 +37,9 @@ pub(super) struct RemoteFlows {
     shard: Shard,
     /// Notes on flows, by the shard that receives the notes.
     notes: Vec<Vec<FlowNote>>,
-    /// For each slot, moment of the last change that the end of the slot's flow depends on.
+    /// For each flow slot, moment of the last change that may have ended the slot's flow.
     changed: Vec<Moment>,
-    /// Flows that have changed and whose sender is done. The list may contain duplicates.
+    /// Changed flows with a sender that is done. The list may contain duplicates.
     candidates: Vec<FlowSlot>,
     /// Timer that expires now. `None` during a link event.
     timer: Option<Timer>,
@@ -110,7 +110,7 @@ impl Hosts {
         &mut self.remote.as_mut().expect("a part has notes").notes[part]
     }
 
-    /// Applies a note from another shard of the network.
+    /// Applies a note about a flow's packets from another shard of the network.
     pub(crate) fn take_note(&mut self, note: &FlowNote) {
         let &FlowNote { at, slot, packets, dropped } = note;
         let flow = &mut self.flows.senders[slot];

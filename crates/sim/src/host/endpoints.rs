@@ -86,7 +86,8 @@ impl Hosts {
         self.send_bare_ack(uplink, slot, id);
     }
 
-    /// Turns packet `id` into an ACK for a sender that needs no answer.
+    /// Turns packet `id` into an ACK that the flow's sender sends, and that
+    /// the receiver does not answer.
     fn send_bare_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId) {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];

@@ -76,7 +76,7 @@ impl FlowSender {
         }
     }
 
-    /// Sender of a TCP connection, if the flow has one.
+    /// Sender of the TCP connection, if the flow is a TCP connection.
     pub(crate) fn tcp(&mut self) -> Option<&mut Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
@@ -129,12 +129,12 @@ pub(crate) enum FlowReceiver {
 #[derive(Clone, Debug)]
 pub(crate) struct SenderSlot {
     pub(crate) sender: FlowSender,
-    /// Time of the flow's entry for the sender's timer in the timer heap.
+    /// Time for which the timer heap has an entry for the sender's timer.
     pub(crate) armed: Time,
-    /// Time of the flow's entry for pacing in the timer heap.
+    /// Time for which the timer heap has an entry for the flow's pacing.
     pub(crate) pace_armed: Time,
     pub(crate) handle: FlowHandle,
-    /// Next flow in the turn order of the host.
+    /// Next flow in the turn order of the host's NIC.
     pub(crate) next_ready: FlowSlot,
     pub(crate) is_ready: bool,
     pub(crate) transport: TransportId,
@@ -296,7 +296,7 @@ impl Flows {
         self.infos[slot].is_some()
     }
 
-    /// Information on a flow that has a packet, a turn at a NIC, or an unfinished transfer.
+    /// Information on a live flow, which has a packet, a turn at a NIC, or an unfinished transfer.
     pub(crate) fn info(&self, slot: FlowSlot) -> &FlowInfo {
         self.infos[slot].as_ref().expect("a flow is alive as long as anything is left of it")
     }
@@ -326,7 +326,7 @@ impl Flows {
         }
     }
 
-    /// Current account of a live flow that uses this transport.
+    /// Current account (bytes, packets and losses) of a live flow that uses this transport.
     pub(super) fn account(&self, slot: FlowSlot, transport: &Transport) -> FlowAccount {
         let (info, sender, receiver) = (self.info(slot), &self.senders[slot], &self.receivers[slot]);
         let sending = match transport.control {
@@ -356,7 +356,7 @@ impl Flows {
     }
 }
 
-/// Account of a flow at its end, or at the end of the run.
+/// Account (bytes, packets and losses) of a flow at its end, or at the end of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowAccount {
     pub(crate) spec: FlowSpec,

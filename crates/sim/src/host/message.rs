@@ -151,7 +151,7 @@ impl Hosts {
     }
 
     /// Chooses the paths of a flow's packets. Every flow draws a random number, even if its paths
-    /// do not need the number. So the random streams of two runs stay in step.
+    /// are prescribed. So prescribed paths do not change the paths of later flows.
     fn paths(&mut self, spec: &FlowSpec) -> Paths {
         let entropy = self.streams[HostId::new(spec.src)].paths.next_u64();
         Paths {

@@ -118,7 +118,7 @@ impl Hosts {
         let flow = &self.flows.receivers[slot];
         let transport = &self.transports[flow.transport];
         // If a block has more than 65,535 received segments, the ACK reports the end of the block,
-        // which is the new part.
+        // which has the newest segments.
         let count = u16::try_from(ack.sack.1 - ack.sack.0).unwrap_or(u16::MAX);
         let packet = uplink.packet_mut(id);
         packet.sent = ack.echo;

@@ -23,7 +23,7 @@ impl Hosts {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];
         debug_assert_eq!(flow.src, uplink.host(), "a flow is sent by its source");
-        // A flow in the turn order has a busy NIC, unless the flow's priority is paused.
+        // While a flow is in the turn order, its NIC is busy, unless the flow's priority is paused.
         let has_turn = flow.is_ready && self.cards[uplink.host()].paused == 0;
         if !has_turn && flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
             match self.nic_queueing {

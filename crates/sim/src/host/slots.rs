@@ -9,23 +9,24 @@
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;
 
-/// Length of an interval. Slots freed in an interval become available at the end of the interval.
+/// Length of an interval of simulated time. Flow slots that are freed in an interval become
+/// available at the end of the interval.
 pub(crate) const INTERVAL: Time = Time::from_us(100);
 
 /// Free slots of the flow tables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FreeSlots {
-    /// Available slots. The next flow takes the last slot.
+    /// Available flow slots. The next flow takes the last slot of the list.
     free: Vec<FlowSlot>,
-    /// Slots that were freed in the current interval and are not available yet.
+    /// Flow slots that were freed in the current interval and are not available yet.
     left: Vec<FlowSlot>,
-    /// Number of the current interval since the start of the run.
+    /// Number of the current interval of simulated time since the start of the run.
     interval: u64,
 }
 
 impl FreeSlots {
-    /// Length of an interval. Slots freed in an interval become available at the end
-    /// of the interval.
+    /// Length of an interval of simulated time. Flow slots that are freed in an interval become
+    /// available at the end of the interval.
     const INTERVAL: Time = INTERVAL;
 
     /// Number of flow slots without a flow.
@@ -33,8 +34,7 @@ impl FreeSlots {
         self.free.len() + self.left.len()
     }
 
-    /// Takes the lowest available slot among the slots of the latest interval in which slots were
-    /// freed.
+    /// Takes the lowest available slot of the latest interval with freed slots.
     pub(super) fn take(&mut self, now: Time) -> Option<FlowSlot> {
         self.advance(now);
         self.free.pop()

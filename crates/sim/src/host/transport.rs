@@ -25,7 +25,7 @@ impl Control {
         }
     }
 
-    /// Whether the control needs telemetry that switches add to its data packets.
+    /// Whether the congestion control needs telemetry that switches add to data packets.
     pub(crate) fn wants_telemetry(&self) -> bool {
         match self {
             Self::Window(control) | Self::QueuePair(control) => control.info().wants_telemetry,

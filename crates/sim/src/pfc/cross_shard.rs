@@ -21,7 +21,7 @@ use std::vec::Drain;
 /// Changes of flow control, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
-    /// Moments at which timers expired, each with the number of earlier changes.
+    /// Moments at which timers expired, each with the number of changes before that moment.
     marks: Vec<(Moment, usize)>,
     changes: Vec<Change>,
 }
@@ -125,15 +125,15 @@ impl Pfc {
 }
 
 impl PauseState {
-    /// Adopts the fields that the sender of the link changes.
+    /// Adopts the fields of the pause state that the sender of the link changes.
     fn adopt_sender(&mut self, other: &Self) {
         let receiver = *self;
         *self = *other;
         self.adopt_receiver(&receiver);
     }
 
-    /// Adopts the fields that the receiver of the link changes. The duration of pauses and the
-    /// generation of the link are known at both ends of the link.
+    /// Adopts the fields of the pause state that the receiver of the link changes. The duration of
+    /// pauses and the generation of the link are known at both ends of the link.
     fn adopt_receiver(&mut self, other: &Self) {
         let &Self { demanded, demanded_total, told, repeat, sent_pauses, sent_resumes, .. } = other;
         let &Self { duration, lost_packets, refresh, .. } = other;

@@ -104,7 +104,7 @@ impl Pfc {
     }
 
     /// Row of the pauses between `switch` and the neighbour at `port`, in both directions.
-    /// The switch sends over the link of `own`.
+    /// The switch sends its packets over the link of `own`.
     fn pause_row(&self, switch: SwitchId, port: u16, own: Target) -> PauseRow {
         let state = |link: LinkId| &self.states[self.at(Target { link, ..own })];
         let (neighbours, obeyed) = (state(self.reverse[own.link]), state(own.link));

@@ -8,7 +8,7 @@ const MOST: u32 = 1 << 14;
 /// Smallest number of checks before a waiting thread sleeps. This number of checks takes a few
 /// microseconds, less than the time to wake a thread.
 const LEAST: u32 = 64;
-/// After a wait that ended during spinning, the budget of checks grows by one `GROWTH`-th.
+/// After a wait that ended during spinning, the budget of checks grows by 1 / `GROWTH` of itself.
 const GROWTH: u32 = 8;
 /// After a wait that ended in sleep, the budget of checks is divided by `CUT`.
 const CUT: u32 = 4;
@@ -21,8 +21,8 @@ const CUT: u32 = 4;
 ///
 /// The budget of checks was measured on a fat tree of 1,024 hosts, with two threads on two cores at
 /// a system load of 10. A fixed budget of [`MOST`] took 11 to 18 s, with 5.0 to 6.9 s of CPU time.
-/// One thread took 5.2 to 6.5 s, with 2.1 to 2.4 s of CPU time. The adapted budget took 3.3 to 6.8
-/// s, with 2.2 to 2.5 s of CPU time, and so did a fixed budget of 256.
+/// One thread took 5.2 to 6.5 s, with 2.1 to 2.4 s of CPU time. The adapted budget and a fixed
+/// budget of 256 took 3.3 to 6.8 s, with 2.2 to 2.5 s of CPU time.
 #[derive(Debug)]
 pub(super) struct Patience {
     spins: AtomicU32,

@@ -38,8 +38,8 @@ fn obstacle(scenario: &Scenario) -> Option<&'static str> {
 }
 
 impl Simulation {
-    /// Reason why this simulation of `scenario` runs on one thread with any argument of
-    /// [`Self::run_on`]. `None` if the simulation can use several threads.
+    /// Reason why this simulation of `scenario` runs on one thread, even if [`Self::run_on`] may
+    /// use more threads. `None` if the simulation can use several threads.
     #[must_use]
     pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
         let of_the_run = [
@@ -61,8 +61,9 @@ impl Simulation {
         of_the_run.or_else(|| obstacle(scenario)).or_else(in_circles).or_else(too_small)
     }
 
-    /// Runs like [`Self::run_while`], but on several threads. The result tables are equal, byte for
-    /// byte. `scenario` must be the scenario from which this simulation was built.
+    /// Runs like [`Self::run_while`], but on several threads. The result tables equal the tables of
+    /// a run on one thread, byte for byte. `scenario` must be the scenario from which this
+    /// simulation was built.
     ///
     /// One thread does all the work if the network cannot be divided ([`Self::needs_one_thread`]).
     /// The number of threads is at most the number of racks.
@@ -269,7 +270,7 @@ fn run_part(scenario: &Scenario, shard: Shard, exchange: &Exchange) -> Result<Si
 struct Clerk<'a> {
     sink: &'a mut dyn RunSink,
     go_on: &'a mut dyn FnMut(&Progress) -> bool,
-    /// Event count of the clerk's shard at the previous progress report.
+    /// Number of events of the reporting shard at the previous progress report.
     reported: u64,
 }
 
@@ -337,7 +338,7 @@ impl<'a> Part<'a> {
         unreachable!("windows are counted without an end")
     }
 
-    /// Checks for failures and for an interruption, at intervals.
+    /// Checks the shard for failures and for an interruption, at intervals.
     fn look_round(&mut self, window: u64, clerk: Option<&mut Clerk<'_>>) -> Result<(), SimError> {
         const EVENTS: u64 = 1 << 18;
         let Some(clerk) = clerk.filter(|clerk| self.simulation.events >= clerk.reported + EVENTS) else {
@@ -442,7 +443,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Number of the interval of slots that contains a time.
+/// Number of the interval of flow slots that contains `time`.
 fn interval(time: Time) -> u64 {
     time.0 / INTERVAL.0
 }

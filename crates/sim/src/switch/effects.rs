@@ -40,13 +40,13 @@ pub(crate) struct Evicted {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     pending: bool,
-    /// Arrival that the switch stored. Set only if the run explains events.
+    /// Arriving packet that the switch stored. Set only if the run explains events.
     pub(crate) stored: Option<QueuedPacket>,
     /// Whether the switch marked the packet that it has just stored.
     pub(crate) marked: bool,
     /// Arriving packet that the switch refused.
     pub(crate) refused: Option<Refused>,
-    /// Arrival that has no route, and its ingress port.
+    /// Arriving packet that has no route, and its ingress port.
     pub(crate) unroutable: Option<(PacketId, u16)>,
     /// Time at which the policy's timer must expire.
     pub(crate) timer: Option<Time>,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Exact occupancy histograms and drops of one switch, and the effects of its events.
 ///
-/// The core knows the occupancy. The record only adds the time spent at each occupancy.
+/// The core counts the bytes in the buffer. The record only adds the time spent at each occupancy.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchRecord {
     pub(crate) total: OccupancyTimes,

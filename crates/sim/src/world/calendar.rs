@@ -131,7 +131,8 @@ pub(crate) struct Calendar {
     /// Absolute time (ps) at which the relative time of events is 0.
     epoch: u64,
     ties: Ties,
-    /// Low bits of an event that the order ignores before [`Ties`] decides.
+    /// Number of an event's low bits that comparisons ignore. [`Ties`] decides the order of events
+    /// that differ only in these bits.
     tie_bits: u32,
     /// Exponent of the bucket size: a bucket covers 2^`width_bits` ps.
     width_bits: u32,
@@ -274,7 +275,7 @@ impl Calendar {
         }
     }
 
-    /// Order of the event that [`Self::next`] has just returned, among the link events of its
+    /// Position of the event that [`Self::next`] has just returned, among the link events of its
     /// instant.
     pub(crate) fn place(&self, upcoming: Upcoming) -> LinkPlace {
         let (kind, link) = (kind_of(upcoming.event), link_of(upcoming.event));
@@ -332,8 +333,8 @@ impl Calendar {
         }
     }
 
-    /// Completes [`Self::take_list`] for the first list that is so long that events from `place` on
-    /// do not fit.
+    /// Completes [`Self::take_list`] if the list is too long for the open bucket. The events from
+    /// `place` on do not fit until the bucket grows.
     #[cold]
     #[inline(never)]
     fn take_long_list(&mut self, first: u32, mut place: u32) {
@@ -409,9 +410,9 @@ impl Calendar {
         start + end
     }
 
-    /// Next bucket to open, where `next` is the next occupied bucket of the ring. The function
-    /// moves events of that bucket from `far` to `current`. The function also moves the time base
-    /// if the open bucket is late enough.
+    /// Next bucket to open. `next` is the next occupied bucket of the ring. The function moves
+    /// events of that bucket from `far` to `current`. The function also moves the time base if the
+    /// open bucket is late enough.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;

@@ -9,7 +9,7 @@
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Totals of the packets that wait in a device.
+/// Numbers of packets, bytes and marked packets that wait in a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pending {
     pub(crate) packets: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Totals of one packet of `wire` bytes.
+    /// Numbers of packets, bytes and marked packets for one packet of `wire` bytes.
     pub(super) fn for_packet(wire: u32, marked: bool) -> Self {
         Self { packets: 1, bytes: u64::from(wire), marked: u64::from(marked) }
     }
@@ -29,8 +29,8 @@ impl Pending {
 #[derive(Clone, Debug)]
 pub(super) struct DeviceQueue {
     limit: usize,
-    /// Time at which the transmission of each packet starts, with the packet's totals,
-    /// in sending order.
+    /// Time at which the transmission of each packet starts, with the packet's
+    /// bytes and mark, in sending order.
     waiting: VecDeque<(Time, Pending)>,
 }
 
@@ -66,7 +66,7 @@ impl DeviceQueue {
         }
     }
 
-    /// Totals of the packets that wait in the device.
+    /// Numbers of packets, bytes and marked packets that wait in the device.
     pub(super) fn pending(&self, now: Time) -> Pending {
         let waiting = self.waiting.iter().filter(|(start, _)| *start > now);
         waiting.fold(Pending::default(), |sum, (_, one)| Pending {

@@ -152,7 +152,7 @@ impl Link {
         self.device().map_or(busy_until, |device| device.next_place(now))
     }
 
-    /// Totals of the packets in the link's device that have not begun transmission.
+    /// Numbers of packets, bytes and marked packets that wait in the link's device.
     pub(crate) fn pending(&self, now: Time) -> Pending {
         let device = self.special.as_ref().and_then(|special| special.device.as_ref());
         device.map_or(Pending::default(), |device| device.pending(now))

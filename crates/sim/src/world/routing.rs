@@ -15,9 +15,9 @@ use bufferlab_units::{RandomStream, Time};
 use std::collections::BTreeMap;
 
 const GROUP: u32 = 1 << 31;
-/// Entry of the table for a destination without a path.
+/// Entry of the route table for a destination without a path.
 const NONE: u32 = GROUP - 1;
-/// Entry of the table for the host's own switch. The port is in `own_port`.
+/// Entry of the route table of a host's own switch. The host's port is in `own_port`.
 const OWN: u32 = GROUP - 2;
 
 /// Next hops of all switches to all destinations.
@@ -205,8 +205,8 @@ impl Routes {
         None
     }
 
-    /// Enters the next hops towards switch `target`, which has the destinations `here`.
-    /// Returns the delay from every switch to `target`.
+    /// Adds the next hops towards switch `target`, which has the destinations `here`, to the route
+    /// table. Returns the delay from every switch to `target`.
     fn lead_to(&mut self, target: usize, here: &[usize], neighbours: &[Vec<Neighbour>]) -> Vec<Time> {
         let mut distance = vec![u32::MAX; neighbours.len()];
         distance[target] = 0;

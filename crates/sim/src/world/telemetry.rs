@@ -1,4 +1,5 @@
-//! In-band network telemetry: reports of switches to packets whose transport requests reports.
+//! In-band network telemetry: switches add reports to the packets of transports that request
+//! reports.
 //!
 //! Reports are in a separate table with a row per packet slot. So the packet table stays small, and
 //! runs without telemetry have no table. An ACK reuses the slot of its data packet, so the reports
@@ -16,7 +17,7 @@ pub(crate) struct Telemetry {
     is_wanted: bool,
 }
 
-/// Reports of a packet that travels between two shards of the network.
+/// Telemetry reports of a packet that travels between two shards of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reports(PacketReports);
 
@@ -24,7 +25,8 @@ pub(crate) struct Reports(PacketReports);
 struct PacketReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
-    /// Scope of the reports that an ACK collects. A data packet carries its scope itself.
+    /// Scope of the telemetry reports that an ACK collects. A data
+    /// packet has its scope in its flags.
     of_ack: Option<TelemetryScope>,
 }
 
@@ -61,12 +63,12 @@ impl Telemetry {
         self.rows[packet.index()].of_ack = Some(scope);
     }
 
-    /// Scope of the reports that an ACK collects. `None` if the ACK collects no reports.
+    /// Scope of the telemetry reports that an ACK collects. `None` if the ACK collects no reports.
     pub(crate) fn scope_of_ack(&self, packet: PacketId) -> Option<TelemetryScope> {
         self.rows[packet.index()].of_ack
     }
 
-    /// Adds a report to the packet, unless the packet's header is full.
+    /// Adds a telemetry report to the packet, unless the packet's header is full.
     pub(crate) fn add(&mut self, packet: PacketId, report: HopReport) {
         let row = &mut self.rows[packet.index()];
         if let Some(place) = row.hops.get_mut(usize::from(row.count)) {
@@ -75,13 +77,13 @@ impl Telemetry {
         }
     }
 
-    /// All reports of a packet that travels to another shard of the network. `None` if this run has
-    /// no telemetry.
+    /// All telemetry reports of a packet that travels to another shard of the network. `None` if
+    /// this run has no telemetry.
     pub(crate) fn row(&self, packet: PacketId) -> Option<Reports> {
         self.is_wanted.then(|| Reports(self.rows[packet.index()]))
     }
 
-    /// Sets the reports of a packet that comes from another shard of the network.
+    /// Sets the telemetry reports of a packet that comes from another shard of the network.
     pub(crate) fn set_row(&mut self, packet: PacketId, reports: Reports) {
         self.begin(packet);
         self.rows[packet.index()] = reports.0;

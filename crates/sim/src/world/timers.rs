@@ -16,7 +16,7 @@ pub(crate) enum Timer {
     Pause(PauseTimer),
     /// A timer of a switch's policy.
     Policy(SwitchId),
-    /// A limited rate allows the switch that sends over the link to send again.
+    /// A rate limit allows the switch at the near end of the link to send again.
     Rate(LinkId),
     /// A sender's timer expires: retransmission, or the next segment of a paced flow.
     Sender(FlowSlot),

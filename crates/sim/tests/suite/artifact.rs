@@ -36,8 +36,8 @@ fn telemetry_of_the_port_sees_queues_that_the_packet_is_not_in() {
     assert_eq!(message_beside_other_queue(""), port, "what HPCC and PowerTCP say");
 }
 
-/// Results of TCP whose ACKs cross a port in queue 0, for which the policy leaves no space. The
-/// traffic to queue 1 has twice the rate of the port.
+/// Results of TCP if the ACKs cross a port in queue 0 and the policy leaves no space for queue 0.
+/// The traffic to queue 1 has twice the rate of the port.
 fn acks_without_space(hardware: &str) -> Rows {
     let switch = format!(
         "buffer = \"20 KB\"\npolicy = {{ name = \"dt\", alpha = [0.000001, 1.0] }}\nqueues_per_port = 2\n\

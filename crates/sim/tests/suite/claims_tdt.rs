@@ -143,7 +143,7 @@ fn policy(name: &str) -> String {
     }
 }
 
-/// Run of section VI-B with 0 to 2 overwhelmed ports and bursts of random length.
+/// Run of TDT's section VI-B with 0 to 2 overwhelmed ports and bursts of random length.
 fn homogeneous(ports: usize, name: &str) -> Arc<Run> {
     let scenario = ["tdt-homogeneous-0.toml", "tdt-homogeneous-1.toml", "tdt-homogeneous.toml"][ports];
     run(scenario, &[("switch.policy", &policy(name))])
@@ -155,12 +155,12 @@ fn fixed(name: &str) -> Arc<Run> {
     run("tdt-homogeneous.toml", &changes.each_ref().map(|(key, value)| (*key, value.as_str())))
 }
 
-/// Run of section VI-C in which "9:1" is the ratio of the numbers of bursts.
+/// Run of TDT's section VI-C, with the ratio "9:1" between the numbers of bursts.
 fn mixed(name: &str) -> Arc<Run> {
     run("tdt-mixed.toml", &[("switch.policy", &policy(name)), ("duration", "4 s")])
 }
 
-/// Run of section VI-C in which "9:1" is the ratio of the loads.
+/// Run of TDT's section VI-C, with the ratio "9:1" between the loads.
 fn mixed_by_load(name: &str) -> Arc<Run> {
     run("tdt-mixed-by-load.toml", &[("switch.policy", &policy(name)), ("duration", "1200 ms")])
 }

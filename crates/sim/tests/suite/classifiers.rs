@@ -1,5 +1,5 @@
-//! Tests that the classifier that a scenario names chooses the queues of packets.
-//! The tests cover built-in and custom classifiers, in every memory of a switch.
+//! Tests that a scenario's classifier chooses the queues of packets. The tests cover built-in and
+//! custom classifiers, in every memory of a switch.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, register_classifier};
@@ -29,8 +29,8 @@ fn the_map_of_a_scenario_sends_priorities_to_queues() {
     assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{map}")), [15, 0, 15, 0]);
 }
 
-/// The ACKs of a flow count as a separate flow, so the trap holds four packets of the data and
-/// of the ACKs.
+/// The ACKs of a flow count as a separate flow. So the elephant trap selects the first four data
+/// packets and the first four ACKs.
 #[test]
 fn a_trap_sends_the_first_packets_of_every_flow_to_their_queue_in_every_memory() {
     let trap = "classifier = { name = \"elephant-trap\", short_packets = 4, short_queue = 0 }";

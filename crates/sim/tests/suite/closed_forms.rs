@@ -1,8 +1,8 @@
 //! Tests of the simulator against closed forms and Markov chains from the literature.
 //!
 //! A packet leaves the buffer when its transmission starts. So the packet in service occupies no
-//! place, and K counts waiting places. Every closed form has its source and the tolerance of a
-//! finite run.
+//! place, and the capacity K counts waiting places. Every closed form has its source and the
+//! tolerance of a finite run.
 
 use crate::support::{Lab, Rows, flow, near, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
@@ -29,7 +29,7 @@ fn two_servers() -> String {
 /// Poisson arrivals of one class at one receiver.
 struct Arrivals {
     receiver: u32,
-    /// Traffic offered to the receiver's port, as a fraction of its rate.
+    /// Traffic offered to the receiver's port, as a fraction of the port's rate.
     load: f64,
     /// Draws the payload of a packet from the stream (bytes).
     size: fn(&mut RandomStream) -> u64,
@@ -89,7 +89,8 @@ fn losses(rows: &Rows, port: u16, priority: u8) -> (f64, f64) {
 ///
 /// The formula is from the embedded chain at departures:
 /// Gross, Shortle, Thompson, Harris, *Fundamentals of Queueing Theory*, section 5.1.7.
-/// If π0 is the probability that a departure leaves an empty system, the loss is 1 − 1 / (π0 + ρ).
+/// If π0 is the probability that a departure leaves an empty system, the loss
+/// probability is 1 − 1 / (π0 + ρ).
 fn finite_deterministic_loss(load: f64, waiting: usize) -> f64 {
     let arrivals =
         |count: usize| (1..=count).fold(f64::exp(-load), |probability, k| probability * load / k as f64);
@@ -261,8 +262,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
 
 #[test]
 fn round_robin_gives_max_min_shares_of_constant_demands() {
-    // Each case has demands in Gb/s on a port of 10 Gb/s.
-    // Bandwidth that a queue does not use is divided among the other queues.
+    // Each test case has the demands of the queues (Gb/s) on a port of 10 Gb/s. Bandwidth that a
+    // queue does not use is divided among the other queues.
     for (demands, shares) in
         [(vec![1.0, 4.0, 8.0], vec![1.0, 4.0, 5.0]), (vec![2.0, 2.5, 9.0, 9.0], vec![2.0, 2.5, 2.75, 2.75])]
     {
@@ -326,8 +327,8 @@ fn one_newreno_flow_uses_and_loses_what_the_sawtooth_says() {
     for share in [0.25, 0.5, 1.0] {
         let (utilisation, loss, window) = one_newreno_flow(share);
         // The window grows by a segment per round trip from W/2 to W = (1 + b) BDP.
-        // Below BDP a round trip is constant and the link is partly idle.
-        // With a window above BDP, queues lengthen round trips.
+        // With a window below BDP, a round trip is constant and the link is partly idle. With a
+        // window above BDP, queues lengthen round trips.
         let grown = (1.0 + share) * (1.0 + share);
         let expected =
             if share < 1.0 { 0.375 * grown / ((1.0 - share) / 2.0 + (grown - 1.0) / 2.0) } else { 1.0 };

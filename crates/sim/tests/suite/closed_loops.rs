@@ -4,7 +4,8 @@
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_units::{BitRate, Time};
 
-/// Hosts at 1 Gb/s and 125 us at a switch that loses no packet. Full segments have 1,514 B.
+/// Hosts with cables of 1 Gb/s and 125 us to a switch that loses no
+/// packet. Full segments have 1,514 B.
 fn lab() -> Lab {
     let transport =
         "congestion_control = \"dctcp\"\nsegment_bytes = \"1460 B\"\nhandshake = false\npersistent = true";

@@ -157,7 +157,8 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
     assert!(drops_by_policy.values().all(|&drops| drops > 100), "{drops_by_policy:?}, {evicted} evicted");
 }
 
-/// Checks that every segment is sent once, plus the retransmissions that the sender counts.
+/// Checks that the number of sent segments is the number of the flow's
+/// segments plus the retransmissions.
 fn check_flows(name: &str, scenario: &Scenario, rows: &Rows) {
     assert_eq!(rows.totals.flows, rows.flows.len() as u64, "{name}");
     assert_eq!(rows.totals.flows_finished, rows.flows.len() as u64, "{name}");
@@ -214,7 +215,7 @@ fn check_losses(name: &str, rows: &Rows) {
     }
 }
 
-/// Checks, per port and for the whole network, that every packet that enters a switch leaves the
+/// Checks, per port and for the whole network, that every packet in a switch leaves the
 /// switch or is lost in the switch.
 fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     let hops: u64 = rows.links.iter().map(|link| link.tx_packets).sum();

@@ -70,8 +70,8 @@ fn marks(ecn: &str) -> u64 {
 
 #[test]
 fn an_own_rule_is_named_in_a_scenario_and_hears_its_parameter_and_how_long_packets_waited() {
-    // A segment takes 11.6 us. Pairs of segments arrive in this interval, so packets wait for 0, 1,
-    // 1, 2, 2, 3, 3 and 4 segments.
+    // A segment takes 11.6 us. A pair of segments arrives in each such interval, so packets wait
+    // for 0, 1, 1, 2, 2, 3, 3 and 4 segments.
     assert_eq!(marks(", longer_than = \"17 us\""), 5);
     assert_eq!(marks(", longer_than = \"30 us\""), 3);
     assert_eq!(marks(""), 0);

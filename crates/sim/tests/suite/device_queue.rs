@@ -90,7 +90,7 @@ fn the_device_of_a_host_holds_packets_whose_order_is_settled() {
             .and_then(|flow| flow.fct_ns)
             .expect("finished")
     };
-    // Twenty packets of 1454 B take 23.3 us.
+    // The transmission of twenty packets of 1454 B takes 23.3 us.
     let (without, with) = (short_behind_long(0), short_behind_long(20));
     assert!((without + 21_000..=without + 24_500).contains(&with), "{with}, {without} without a device");
 }

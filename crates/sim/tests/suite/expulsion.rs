@@ -4,8 +4,8 @@
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::Time;
 
-/// Two ports are overloaded while the memory is nearly full. The token bucket is below zero for
-/// most of the time, and its timer finds queues that are too long.
+/// Two ports are overloaded while the memory is nearly full. The policy's token bucket is below
+/// zero for most of the time, and the policy's timer finds queues that are too long.
 #[test]
 fn a_policy_that_expels_when_its_timer_is_due_loses_packets_once_and_flows_recover() {
     let switch = "buffer = \"100 KB\"\npolicy = { name = \"occamy\", alpha = 1, cell_rate = 20_000_000, bucket_cells = 20 }";

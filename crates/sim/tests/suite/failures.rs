@@ -134,15 +134,15 @@ fn flows_of_a_host_without_a_link_stay_unfinished_and_harm_nobody() {
             let lab = Lab::new(&topology, "buffer = \"100 KB\"\npolicy = \"dt\"", TRANSPORT);
             let flows =
                 [(0, 1), (1, 2), (2, 1), (0, 2)].map(|(src, dst)| flow(src, dst, 400_000, Time::ZERO));
-            // The outage is so long that timers back off to a minute.
+            // The outage is so long that retransmission timers back off to a minute.
             let lab = lab.times("200 s", "100 s").more(&format!("[host]\nnic = \"{nic}\""));
             let rows = run(&lab.flows(flows.to_vec()));
             let finished: Vec<_> = (0..4).map(|number| rows.flow(number).fct_ns.is_some()).collect();
             assert_eq!(finished, [false, false, false, true], "{change}, {nic}");
             assert_eq!((rows.totals.flows, rows.totals.flows_finished), (4, 1));
             assert_eq!(rows.totals.end_ns, 300_000_000_000, "what is unfinished was watched until the end");
-            // The ideal completion time is 4 us of propagation in both directions, and 400 KB at 10
-            // Gb/s. The ideal completion time ignores failures.
+            // The ideal completion time is 4 us of propagation (both directions) plus the time of
+            // 400 KB at 10 Gb/s. The ideal completion time ignores failures.
             assert!(rows.flows.iter().all(|flow| flow.ideal_ns == 324_000.0), "{:?}", rows.flows);
             let patient = rows.flow(0);
             assert!((15..25).contains(&patient.timeouts), "1 ms, 2 ms, 4 ms … 60 s: {patient:?}");

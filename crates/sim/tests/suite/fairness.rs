@@ -81,8 +81,8 @@ fn two_dctcp_flows_share_a_port_and_keep_its_queue_near_the_threshold() {
         assert!(jain(&rows) > 0.95, "{}", jain(&rows));
         assert_eq!(rows.switch_losses(), 0);
         let queue = rows.queue(0, 2, 0);
-        // At the first mark, the data in flight are the queue and 43 us at 10 Gb/s. Slow start
-        // doubles these data.
+        // At the first mark, the data in flight fill the queue and a path of 43 us at 10 Gb/s. Slow
+        // start doubles the data in flight.
         let pipe = 54_000;
         assert!((threshold..2 * (threshold + pipe)).contains(&queue.max_bytes), "{queue:?}");
         let mean = queue.mean_bytes / threshold as f64;
@@ -122,8 +122,8 @@ fn behind_a_long_flow(nic: &str) -> Rows {
 #[test]
 fn a_fair_card_lets_flows_take_turns_and_a_fifo_card_does_not() {
     let frame = 1_163_200;
-    // The path is the time from the NIC's first bit to the last bit at the receiver:
-    // two serializations of a frame, and two propagation delays of 1 us.
+    // The path's delay is the time from the NIC's first bit to the last bit at the receiver: two
+    // serializations of a frame, and two propagation delays of 1 us.
     let path = 2 * frame + 2_000_000;
     // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us). At a fair
     // NIC, the short flow's first frame follows the tenth frame of the long flow, which was earlier

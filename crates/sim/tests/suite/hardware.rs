@@ -189,7 +189,8 @@ fn check_document(table: &str) {
     )]);
 }
 
-/// A scenario that loads can be run with any ports, slices and policy, and uses all of its memory.
+/// Scenarios with several numbers of ports and slices load, and all their flows finish
+/// under every policy of the list.
 #[test]
 fn slices_of_any_number_divide_any_number_of_ports() {
     for (hosts, slices) in [(5, 4), (6, 4), (9, 4), (11, 5), (11, 7), (11, 8)] {

@@ -103,7 +103,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Runs the worst case with the model's headroom and with one packet less of headroom.
+    /// Runs the attack on a network with the model's headroom and with one packet less of headroom.
     fn try_attack(&mut self, number: u64, network: &Network) -> Result<(), Failure> {
         let calm = Network { policy: "sonic-dt", drain: None, ..network.clone() };
         let packets = traffic::attack(&calm);
@@ -176,7 +176,7 @@ fn run(scenario: &Scenario, network: &Network) -> Result<Outcome, Failure> {
 }
 
 /// Number of networks and seed, from environment variables that `cargo xtask headroom-search` sets.
-/// The default is a small sample.
+/// By default the search tries a small number of networks.
 fn sample_and_seed() -> (u64, u64) {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     (number("HEADROOM_NETWORKS").unwrap_or(200), number("HEADROOM_SEED").unwrap_or(7))

@@ -86,9 +86,9 @@ fn transports_share_a_network_in_queues_of_their_own() {
     assert!(queues[1..].iter().all(|&packets| packets >= 3_572), "{queues:?}");
     let queue = |priority| rows.queue(0, 3, priority);
     assert!(queue(1).marked_packets == 0 && queue(2).marked_packets > 0 && queue(3).marked_packets == 0);
-    // Each control keeps a queue of a different length. Cubic fills the available space, and DCTCP
-    // fills the queue to the marking threshold. θ-PowerTCP keeps a fraction of the bandwidth-delay
-    // product.
+    // Each congestion control keeps a queue of a different length. Cubic fills the available
+    // space, and DCTCP fills the queue to the marking threshold. θ-PowerTCP keeps a fraction of
+    // the bandwidth-delay product.
     assert!(queue(1).mean_bytes > 2.0 * queue(2).mean_bytes, "{:?} {:?}", queue(1), queue(2));
 }
 

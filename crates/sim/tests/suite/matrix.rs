@@ -1,6 +1,6 @@
 //! Runs every policy with every hardware option, scheduler and kind of traffic,
-//! for a millisecond each. The runs check every identity after every event,
-//! and evaluate every comparison in an explanation of a loss.
+//! for a millisecond each. The runs check every accounting identity after every event, and evaluate
+//! every comparison in an explanation of a loss.
 
 use crate::support::{Lab, Rows};
 use bufferlab_core::{Choice, POLICIES, PolicyInfo, SchedulerName};
@@ -66,7 +66,7 @@ fn scenario(info: &PolicyInfo, hardware: &str, scheduler: &str, lossless: bool) 
     )
 }
 
-/// Numbers of bytes in the explanation `text`, in the order of the text.
+/// Numbers of bytes that the explanation `text` states, in the order of the text.
 fn numbers(text: &str) -> Vec<u64> {
     let bytes = text.split_whitespace().zip(text.split_whitespace().skip(1)).filter(|(_, unit)| {
         let unit = unit.trim_end_matches([',', ';']);
@@ -92,7 +92,7 @@ fn holds(row: &Explanation) -> bool {
     }
 }
 
-/// Reasons of losses that compare two numbers in their explanations.
+/// Reasons for packet losses whose explanations compare two numbers.
 const COMPARED: [&str; 5] =
     ["buffer-full", "over-threshold", "over-port-limit", "over-ingress-limit", "headroom-full"];
 

@@ -35,7 +35,7 @@ fn single_packets(count: u64, src: u32, dst: u32) -> Vec<FlowSpec> {
 }
 
 /// Checks each value of Pearson's statistic, and the mean of many values.
-/// The expected mean is `cells − 1` and the variance is twice that.
+/// The expected mean is `cells − 1` and the variance is twice this mean.
 fn assert_even(statistics: &[f64], cells: f64, what: &str) {
     let (mean, deviation) = (cells - 1.0, (2.0 * (cells - 1.0)).sqrt());
     let largest = statistics.iter().copied().fold(0.0, f64::max);

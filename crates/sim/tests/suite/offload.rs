@@ -29,15 +29,15 @@ fn three(keys: &str) -> Vec<u64> {
 
 #[test]
 fn without_offload_flows_take_turns_packet_by_packet() {
-    // The first flow's first packet leaves before the other flows start. Then the flows send
-    // packets in the order 0 1 2 0 1 2 …
+    // The first flow's first packet leaves before the other flows start. Then packets leave in the
+    // order of the flows 0 1 2 0 1 2 …
     assert_eq!(three(""), [arrival(26), arrival(29), arrival(30)]);
 }
 
 #[test]
 fn a_burst_leaves_back_to_back_before_the_next_flow() {
     assert_eq!(three("lso = \"64 KB\""), [arrival(10), arrival(20), arrival(30)]);
-    // Bursts of five packets take turns: 0 1 2 0 1 2.
+    // Bursts of five packets leave in the order of the flows 0 1 2 0 1 2.
     assert_eq!(three("lso = \"7 KB\""), [arrival(20), arrival(25), arrival(30)]);
     // An offload size below one segment gives no bursts.
     assert_eq!(three("lso = \"1 KB\""), three(""));

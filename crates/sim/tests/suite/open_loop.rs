@@ -135,16 +135,17 @@ fn longest_lossless_us(policy: &str, rate: &str, step_us: u64, most: u64) -> u64
 
 const DT: &str = "{ name = \"dt\", alpha = 1.0 }";
 
-/// TDT section VI-A with R = 8 Gb/s, N = 2, M = 1, alpha = 1, B = 1 MB on 1 Gb/s absorbs 222.2 us
-/// of a fluid. The longest burst of packets without loss is some packets shorter than this.
+/// By TDT section VI-A, ports of 1 Gb/s absorb a fluid burst of 222.2 us if R = 8 Gb/s, N = 2,
+/// M = 1, alpha = 1 and B = 1 MB. The longest burst of packets without loss is some packets
+/// shorter than the fluid burst.
 #[test]
 fn dynamic_thresholds_absorb_a_burst_as_long_as_their_closed_form_says() {
     let longest = longest_lossless_us(DT, "8 Gb/s", 2, 600);
     assert!((213..=227).contains(&longest), "{longest} us");
 }
 
-/// Equation 4: at R = 2 Gb/s queues settle during the burst, so (R − C) d = aB / (1 + a (M +
-/// N)), which is 2.0 ms.
+/// TDT's equation 4: at R = 2 Gb/s queues settle during the burst. So the length d of the burst
+/// follows from (R − C) d = aB / (1 + a (M + N)) and is 2.0 ms.
 #[test]
 fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
     let longest = longest_lossless_us(DT, "2 Gb/s", 24, 6_000);
@@ -153,7 +154,7 @@ fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
 
 /// At its threshold, a single port occupies alpha / (1 + alpha) of the buffer:
 /// 333 packets of 12 us. With complete sharing the port occupies all 666 packets.
-/// Static thresholds (half of 1/16) would give another result.
+/// Static thresholds would give another occupancy.
 #[test]
 fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow() {
     let delay_ms = |policy: &str| {
@@ -161,7 +162,8 @@ fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow
             + &transport("overload", "2 Gb/s")
             + "[[workload]]\nkind = \"bursts\"\nbursts = [{ src = \"h8\", dst = \"h0\", start = \"0 s\" }]\n";
         let rows = run(&text);
-        // The test uses the most common bin, because the queue fills within the first 8 of 100 ms.
+        // The test uses the bin of delays with most packets, because the queue fills
+        // within the first 8 of 100 ms.
         let most = rows.delays.iter().max_by_key(|bin| bin.packets).expect("packets were sent");
         most.total_ns as f64 / most.packets as f64 * 1e-6
     };
@@ -236,8 +238,9 @@ fn a_rate_is_what_goes_over_the_wire() {
     // The load is a mean over 16,667 packets, so its standard deviation is 0.8 %.
     assert!((load("h1") - 0.4e9).abs() < 0.013e9, "{}", load("h1"));
     assert!(rows.links.iter().all(|link| (link.role == "host-up") == link.offered_bytes.is_none()));
-    // Evenly spaced packets never queue (beyond the store-and-forward instant). Packets of a
-    // Poisson process queue: M/D/1 at 0.4 waits rho / (2 (1 - rho)) of 12 us on average.
+    // Evenly spaced packets never queue (beyond the store-and-forward instant).
+    // Packets of a Poisson process queue: in M/D/1 at a load rho of 0.4, the mean wait
+    // is rho / (2 (1 - rho)) times 12 us.
     let mean_us = |class: &str| {
         let class = rows.class(class);
         let bins: Vec<_> = rows.delays.iter().filter(|bin| bin.class == class).collect();
@@ -362,6 +365,6 @@ fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
         assert!(rows.flows.iter().any(|flow| flow.start_ns == 400_000 + 3 * 150 + 29 * 1_230));
     }
     let lost = |rows: &Rows| rows.flows.iter().filter(|flow| flow.state == FlowState::Lossy).count();
-    // A queue may occupy half of 85 packets under dt, and all of the 85 packets under cs.
+    // A queue may occupy half of the buffer of 85 packets under dt, and the whole buffer under cs.
     assert!(lost(&dt) > lost(&cs) + 20 && lost(&cs) > 20, "{} and {}", lost(&dt), lost(&cs));
 }

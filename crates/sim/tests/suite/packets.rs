@@ -56,8 +56,8 @@ fn record(file: &str, overrides: &[(&str, &str)]) -> (Recorded, RunTotals) {
     (recorded, totals)
 }
 
-/// Runs with policies that refuse, push out, expel, pause and mark.
-/// Some runs have cells, slices, or a link that fails.
+/// Runs with policies that refuse, push out, expel and mark packets, and pause senders. Some runs
+/// have cells, slices, or a link that fails.
 const RUNS: [(&str, &[(&str, &str)]); 8] = [
     ("star-incast.toml", &[]),
     ("star-incast.toml", &[("switch.policy", "lqd"), ("switch.buffer", "100 KB")]),
@@ -96,7 +96,7 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
             }
         }
         if overrides.iter().any(|(key, _)| key.ends_with(".cell")) {
-            // Rows of packets count whole cells, rows of drops count the packet's size.
+            // Rows of packets count whole cells, and rows of drops count the size of each packet.
             for ((_, charged), (_, bytes)) in drops.values_mut().zip(recorded.drops.values()) {
                 assert!(*charged >= *bytes && *charged < 2 * *bytes, "{charged} {bytes}");
                 *charged = *bytes;

@@ -232,7 +232,7 @@ fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
 #[test]
 fn nothing_is_lost_with_headroom_by_the_formula_and_something_with_a_packet_less() {
     let mut checked = 0;
-    // The reaction times are the standard's responses of 30720, 40960, 60416 and 201728 bit times.
+    // The PFC standard has response times of 30720, 40960, 60416 and 201728 bit times.
     for (rate, response_bits) in [(10, 30_720), (25, 40_960), (40, 60_416), (100, 201_728)] {
         for metres in [3, 41, 300, 1_999] {
             for wire in [599, 1_500, 4_150, 9_018] {

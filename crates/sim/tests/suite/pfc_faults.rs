@@ -187,8 +187,8 @@ fn a_storm_that_turns_into_zero_quanta_ends_only_if_frames_that_pause_are_counte
 fn a_storm_of_all_priorities_begins_and_ends_in_turn_if_its_port_stops_counting() {
     let fixed = endless_storm("pauses", "");
     assert_eq!((fixed.len(), fixed[0].restored_ns), (1, None), "{fixed:?}");
-    // sonic-buildimage#29203: the counter of the port stops, so the watchdog restores after
-    // 500 us and finds the storm again after another 500 us.
+    // sonic-buildimage#29203: the counter of the port stops, so the watchdog restores the queue
+    // after 500 us and finds the storm again after another 500 us.
     let old = endless_storm("enabled_ports", "");
     assert!(old.len() >= 6, "{old:?}");
     for pair in old.windows(2) {

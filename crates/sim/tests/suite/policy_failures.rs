@@ -169,7 +169,7 @@ fn a_run_ends_at_a_timer_that_does_not_advance() {
     assert_eq!(time, Time::from_us(1));
 }
 
-/// No packet crosses a link for a second of samples, but the run still receives the request to end.
+/// During a second with samples but without packets, the run still receives the request to end.
 #[test]
 fn a_run_of_timers_only_can_be_given_up() {
     let lab = Lab::new(

@@ -98,8 +98,8 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
             .filter(|bin| bin.from_bytes == 0)
             .map(|bin| bin.time_ns)
             .sum();
-        // In M/D/1, P(none) + P(one) = (1 − ρ) e^ρ. A single packet is on the wire,
-        // not in the queue.
+        // In M/D/1, at most one packet is in the system with probability (1 − ρ) e^ρ. A single
+        // packet is on the wire, not in the queue.
         let expected = (1.0 - load) * f64::exp(load);
         let found = empty as f64 / rows.totals.end_ns as f64;
         assert!(
@@ -127,8 +127,8 @@ fn with_and_without_priority(scheduler: &str) -> Rows {
         .lists(vec![(0, "urgent", (0..500).map(urgent).collect()), (1, "bulk", (0..4).map(bulk).collect())]))
 }
 
-/// Milliseconds until a flow in each of two queues has reached host 0, by sizes (bytes). Hosts send
-/// all packets at time zero, when the buckets of all rate limits are full.
+/// Completion times (ms) of two flows to host 0 with the given sizes (bytes), each in a separate
+/// queue. Hosts send all packets at time zero, when the buckets of all rate limits are full.
 fn completed(switch: &str, sizes: [u64; 2]) -> [f64; 2] {
     let sender = |priority: u8| {
         format!(
@@ -249,7 +249,7 @@ fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() 
     let wire: Vec<f64> =
         (0..3).map(|i| sizes[i] as f64 * (segments[i] + 54) as f64 / segments[i] as f64).collect();
     let times = shares(scheduler, &sizes, &segments);
-    // While all three flows wait, their shares are 3/5, 1/5 and 1/5.
+    // While all three flows wait, their shares of the port are 3/5, 1/5 and 1/5.
     let first = wire[0] * 5.0 / 3.0;
     assert_near(times[0], wire_ns(first), "three fifths");
     // After the end of the first flow, the other two flows have half of the rate each.

@@ -244,8 +244,8 @@ fn mixed(policy: &str, headroom: u64, seed: u64) -> Scenario {
 
 #[test]
 fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
-    // The headroom follows docs/concepts/lossless.md: 2 m + 64 + C (2 d + reaction)/8,
-    // plus one m because the port is sending.
+    // The headroom is 2 m + 64 + C (2 d + reaction)/8 (docs/concepts/lossless.md), plus one packet
+    // of m bytes because the port is sending.
     let largest = 1_054;
     let headroom = 3 * largest + 64 + RATE.bytes_in(Time(2 * DELAY.0));
     for policy in ["sonic-dt", "sonic-abm", "reverie"] {

@@ -15,8 +15,8 @@
 //! inside its server; with more than two servers, other ranks end later than the root.
 //!
 //! With an ACK per packet, every data packet may wait for one ACK at each of its two links, and the
-//! first packet of a step for one more. So the time is at most 1 + A/(P + H) times the form, and
-//! two packets more for every step.
+//! first packet of a step for one more ACK. So the time is at most 1 + A/(P + H) times the closed
+//! form, plus the time of two packets for every step.
 
 use crate::support::{Lab, Rows, run, run_fast, star};
 use bufferlab_metrics::NodeKind;
@@ -79,7 +79,7 @@ fn wire(bytes: u64) -> u64 {
     bytes / PAYLOAD * (PAYLOAD + HEADER)
 }
 
-/// Network of the closed forms: messages have [`wire`] bytes.
+/// Network model for the closed forms: messages have [`wire`] bytes.
 fn network() -> Network {
     let latency = Time(RATE.serialization(PAYLOAD + HEADER).0 + 2 * DELAY.0);
     Network { latency, rate: RATE }
@@ -195,8 +195,8 @@ fn a_network_inside_servers_takes_its_rate_and_latency() {
             }
             let rows = run_fast(&lab(16, &transport(1_000)).workloads(&workload(&collective, more)));
             // Transfers inside a server have no headers. So the closed form counts payload inside
-            // servers and bytes on the wire between servers. Equivalently, the form counts bytes on
-            // the wire everywhere, with a rate inside servers that is higher by the headers.
+            // servers and bytes on the wire between servers. Equivalently, the closed form counts
+            // bytes on the wire everywhere, and the headers increase the rate inside servers.
             let wired = BitRate(inside.rate.0 * (PAYLOAD + HEADER) / PAYLOAD);
             let (ack, arrival) = ack_times();
             let others = u64::from(16 / servers - 1);

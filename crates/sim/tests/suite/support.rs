@@ -118,7 +118,7 @@ impl Rows {
         self.queues.iter().map(|queue| queue.dropped_packets + queue.evicted_packets).sum()
     }
 
-    /// Number of packets that were lost on links that were down.
+    /// Number of packets that links lost while they were down.
     pub(crate) fn link_losses(&self) -> u64 {
         self.links.iter().map(|link| link.lost_packets).sum()
     }
@@ -129,12 +129,12 @@ impl Rows {
     }
 }
 
-/// Runs a scenario with every identity checked after every switch event.
+/// Runs a scenario with every accounting identity checked after every switch event.
 pub(crate) fn run(scenario: &Scenario) -> Rows {
     run_with(scenario, true)
 }
 
-/// Runs a scenario with the identities checked at the end only, for long runs.
+/// Runs a scenario with the accounting identities checked at the end only, for long runs.
 pub(crate) fn run_fast(scenario: &Scenario) -> Rows {
     run_with(scenario, false)
 }
@@ -185,7 +185,7 @@ impl Lab {
         self
     }
 
-    /// Sets the time at which flows stop arriving, and the time that flows then have to finish.
+    /// Sets the length of the arrival phase, and the time for flows to finish after this phase.
     pub(crate) fn times(mut self, duration: &str, drain: &str) -> Self {
         (self.duration, self.drain) = (duration.to_owned(), drain.to_owned());
         self

@@ -122,8 +122,8 @@ fn powertcp_keeps_the_sum_of_its_additive_increases_in_the_queue() {
     for control in ["powertcp", "theta-powertcp"] {
         let found = share(control, "2 MB", 40, 120);
         assert!(found.jain > 0.95, "{control}: Jain {}", found.jain);
-        // In equilibrium W = W/Gamma + beta for each flow. So the queue is the sum of all beta,
-        // and each beta is a tenth of C tau.
+        // In equilibrium, each flow's window W is W/Gamma + beta. So the queue is the sum of all
+        // beta, and each beta is a tenth of the bandwidth-delay product.
         near(control, found.queue, 2.0 * BASE_US * RATE / 10.0, 0.05);
         assert!(found.utilisation > 0.999 && found.drops == 0, "{control}: {}", found.utilisation);
         assert!(found.longest < 1.1 * BASE_US * RATE, "{control}: {}", found.longest);

@@ -264,8 +264,8 @@ fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
 #[test]
 fn flows_that_start_at_line_rate_stay_there_when_alone() {
     for network in networks(10, 10) {
-        // The longest path's round trip is the base, so flows on shorter paths have more window
-        // than they need.
+        // The longest path determines the base round trip, so flows on shorter paths
+        // have more window than they need.
         for &(dst, length) in &network.pairs {
             let path = hops(length, 10, 10);
             for size in [1, 1_401, 30_000, 100_000, 300_001, 10_000_000] {
@@ -317,8 +317,8 @@ fn swift_adds_one_segment_per_round_trip_up_to_the_rate_of_its_card() {
                 let (mut window, mut sent, mut start) = (10.0_f64, 10, 0);
                 while left > sent && sent * full < base {
                     (left, start) = (left - sent, start + base);
-                    // Each of `sent` ACKs adds 1/W to W, so W² grows by 2.
-                    // The sender sends as many additional whole segments as the window has grown.
+                    // Each of `sent` ACKs adds 1/W to the window W, so W² grows by 2 per ACK. The
+                    // sender sends as many additional whole segments as the window has grown.
                     let grown = (window * window + 2.0 * sent as f64).sqrt();
                     (sent, window) = (sent + grown as u64 - window as u64, grown);
                 }

@@ -31,9 +31,9 @@ struct Report {
 
 /// Congestion control of one sender. Times are in picoseconds.
 trait Law {
-    /// Bytes that may be in flight.
+    /// Bytes that the sender may have in flight.
     fn window(&self) -> f64;
-    /// Time between two packets.
+    /// Least time between two packets of the sender.
     fn gap(&self) -> u64;
     fn on_sent(&mut self, now: u64);
     fn on_ack(&mut self, seq: u64, next: u64, report: Report);
@@ -236,10 +236,10 @@ impl Law for PowerTcp {
 
 #[test]
 fn queues_of_powertcp_are_those_of_its_algorithm_simulated_independently() {
-    // The fixed point is the sum of all additive increases: 25 KB, 50 KB and 37.5 KB. Flows that
-    // start together cycle around the fixed point, so the mean queue is longer by a third or more.
-    // The test has no case of eight flows with share 20: such flows have two cycles (53 KB and
-    // 65 KB), and the order of simultaneous packets chooses one of them.
+    // The fixed point of the queue is the sum of all additive increases: 25 KB, 50 KB and 37.5 KB.
+    // Flows that start together cycle around the fixed point, so the mean queue is longer by a
+    // third or more. The test has no case of eight flows with share 20: such flows have two cycles
+    // (53 KB and 65 KB), and the order of simultaneous packets chooses one of them.
     let base = Time::from_us(100);
     for (flows, share) in [(2_u32, 10.0), (4, 10.0), (6, 20.0)] {
         let transport = format!(
@@ -408,7 +408,8 @@ fn cubic_losses(product: f64, places: f64, base: f64, until: f64) -> Vec<f64> {
             losses.push(now);
             plateau = if window < plateau { window * (1.0 + decrease) / 2.0 } else { window };
             (prior, window) = (window, decrease * window);
-            // The recovery takes a round trip, and its end starts the next epoch.
+            // The recovery takes a round trip, and the end of the recovery
+            // starts the next cubic epoch.
             now += base;
             (epoch, friendly) = (now, window);
             flat_at = if window < plateau { ((plateau - window) / scale).cbrt() } else { 0.0 };

@@ -28,13 +28,13 @@ pub struct Limit {
     pub then: &'static str,
 }
 
-/// Headroom of a lossless group, and the headroom that the group needs.
+/// Usable headroom of a lossless priority group, and the headroom that the group needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// Headroom that one group can use (bytes): the smaller of its profile's headroom and the
-    /// headroom pool of a slice.
+    /// Headroom that one priority group can use (bytes): the smaller of its profile's headroom and
+    /// the headroom pool of a slice.
     pub bytes: u64,
-    /// Headroom of the group's profile (bytes).
+    /// Headroom of the priority group's buffer profile (bytes).
     pub asked: u64,
     /// Speed of the port (Mb/s).
     pub speed_mbps: u64,
@@ -48,7 +48,7 @@ pub struct Headroom {
     pub standard: u64,
     /// Usable headroom minus the headroom needed by the standard (bytes).
     pub margin_bytes: i64,
-    /// Length of additional cable that the margin covers (metres).
+    /// Length of additional cable that the headroom margin covers (metres).
     pub margin_metres: f64,
     /// Sentence that answers whether the headroom is enough.
     pub answer: String,
@@ -65,7 +65,7 @@ pub struct Wred {
     pub thresholds: [Option<u64>; 2],
 }
 
-/// The way of one traffic class through the switch.
+/// The way of one traffic class through the switch: priority group, queue and limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
     /// Number of the traffic class.
@@ -97,7 +97,7 @@ pub struct PortKind {
     pub speed_mbps: Option<u64>,
     /// Length of the cables of all ports of this kind (metres).
     pub cable_metres: Option<f64>,
-    /// Ways of the traffic classes through the switch.
+    /// Limits and queues on the way of each traffic class through the switch.
     pub ways: Vec<Way>,
 }
 
@@ -303,7 +303,7 @@ fn headroom(
     })
 }
 
-/// Lists the reasons why lossless groups cannot be explained, each once with its ports.
+/// Lists the reasons why lossless groups cannot be explained, each with all affected ports.
 pub(crate) fn gaps(config: &Config) -> Vec<String> {
     let mut found: BTreeMap<String, Vec<PortName>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {

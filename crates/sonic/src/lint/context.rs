@@ -12,8 +12,8 @@ const ROUND_TRIP_US: f64 = 8.0;
 pub(super) struct Context<'c> {
     pub(super) config: &'c Config,
     pub(super) options: &'c Options,
-    /// Memory of the chip, or a memory of bytes if the chip is not known. The field is absent if no
-    /// pool has a size.
+    /// Memory of the chip, or a memory that counts bytes if the chip is not known. The field is
+    /// absent if no pool has a size.
     pub(super) memory: Option<Memory>,
     /// Classes of lossless priority groups; the groups of a class have one profile.
     pub(super) classes: Vec<Class>,
@@ -37,7 +37,7 @@ impl<'c> Context<'c> {
         Self { config, options, memory, classes, lossy_queues: lossy.into_values().collect() }
     }
 
-    /// Pause point of a lone group of a class (bytes).
+    /// Pause point of a lone priority group of a class (bytes).
     pub(super) fn pause(&self, class: &Class) -> Option<u64> {
         let memory = self.memory.as_ref()?;
         Some(memory.group(self.config, class, 64)?.pause * memory.chip.cell)
@@ -61,7 +61,7 @@ impl<'c> Context<'c> {
     }
 }
 
-/// Names the first ports of a list, and the number of the other ports.
+/// Formats a list of ports: the names of the first ports, and the number of the remaining ports.
 pub(crate) fn some(ports: &[PortName]) -> String {
     const SHOWN: usize = 3;
     let names: Vec<_> = ports.iter().take(SHOWN).map(ToString::to_string).collect();

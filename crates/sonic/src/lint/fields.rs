@@ -1,4 +1,5 @@
-//! Fields that an entry needs, inputs that a map needs, and values that SONiC refuses.
+//! Lint rules about fields that a table entry needs, inputs that a QoS map needs, and values that
+//! SONiC refuses.
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
@@ -7,7 +8,7 @@ use crate::keys::PortName;
 use crate::place::ConfigPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Field that an entry needs: name of the field, whether the entry has the field, severity and
+/// Field that a table entry needs: name of the field, whether the entry has the field, severity and
 /// consequence if the field is missing.
 type Need = (&'static str, bool, Severity, &'static str);
 
@@ -48,7 +49,8 @@ fn pools(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Whether a lossless profile or row has headroom outside its size and no pool has headroom.
+/// Whether the headroom (`xoff`) of a lossless profile or lookup row exceeds its `size`, although
+/// no pool has shared headroom.
 fn needs_headroom_pool(config: &Config) -> bool {
     let beyond = |size: u64, xoff: u64| xoff > size;
     let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
@@ -100,7 +102,7 @@ fn resume(profile: &Profile, findings: &mut Findings) {
     report(findings, &profile.place, needs);
 }
 
-/// Finds a threshold in a notation that the pool does not have.
+/// Reports an alpha as the threshold of a profile in a static pool.
 fn notation(config: &Config, profile: &Profile, findings: &mut Findings) {
     let Some((name, pool)) = config.pool_of(profile) else { return };
     let (Some(threshold), Some(mode)) = (&profile.threshold, &pool.mode) else { return };

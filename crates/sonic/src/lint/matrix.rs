@@ -1,9 +1,9 @@
 //! The matrix of entries that a configuration needs. The matrix has a cell for every port, every
 //! priority, and each table that must have an entry for the port and the priority.
 //!
-//! A cell of the matrix is judged if its table is present. A cell is needed by its meaning: a
-//! traffic class reaches a queue, so the queue needs a profile. A cell is also needed if most ports
-//! of the same kind have an entry in this cell.
+//! A cell of the matrix is judged if its table is present. An entry is needed for two reasons.
+//! Traffic can need the entry: a queue that a traffic class reaches needs a profile. An entry is
+//! also needed if most ports of the same kind have the entry.
 
 mod cells;
 
@@ -172,8 +172,8 @@ fn admits_nothing(config: &Config, port: &PortName) -> bool {
     all.peek().is_some() && all.all(|(_, assigned)| is_zero(&assigned.value))
 }
 
-/// Gaps of one column of the matrix: consequence and severity, numbers, and the ports that have the
-/// gap.
+/// Empty cells in one column of the matrix: severity and consequence, numbers of the groups or
+/// queues, and the ports that lack the entry.
 type Gaps = BTreeMap<(Gap, Vec<u8>), Vec<PortName>>;
 
 pub(super) fn missing_entry(context: &Context<'_>, findings: &mut Findings) {
@@ -239,8 +239,8 @@ fn gaps(traffic: &Traffic<'_>, column: &Column) -> Gaps {
 }
 
 impl Reach {
-    /// Whether the port has PFC on `number`, or on any priority if the column has one cell for each
-    /// port.
+    /// Whether the port has PFC on the priority `number`, or on any priority if the column has one
+    /// cell for each port.
     fn has_pfc(&self, column: &Column, number: u8) -> bool {
         match column.numbers {
             Numbers::Port => !self.pfc.is_empty(),
@@ -262,8 +262,8 @@ impl Usual {
     }
 }
 
-/// Counts the ports that have, and that lack, a value in a cell of the matrix: first without PFC,
-/// then with PFC.
+/// Counts the ports with and without a value in a cell of the matrix: first among ports without
+/// PFC, then among ports with PFC.
 fn usual(traffic: &Traffic<'_>, column: &Column, number: u8) -> [Usual; 2] {
     let mut found = [Usual::default(); 2];
     for (port, reach) in &traffic.ports {

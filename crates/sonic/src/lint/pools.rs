@@ -39,7 +39,7 @@ fn admitted(context: &Context<'_>) -> Option<Admitted> {
     let sure = match (memory.net, context.config.has_table("BUFFER_QUEUE")) {
         (true, _) => nominal,
         (false, true) => nominal.saturating_sub(reserves),
-        // The file with the queues, and so with their reserves, is not given.
+        // The caller did not give the file that has the queues and their reserves.
         (false, false) => 0,
     };
     Some(Admitted { nominal, sure })
@@ -190,9 +190,9 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Finds a pool that is read as gross, but would exceed the memory as a net pool. The size of a net
-/// pool excludes headroom. The accounting of measured chips is known, so these chips give no
-/// finding.
+/// Finds a pool whose size may or may not include headroom. The model assumes that the size
+/// includes headroom (gross pool). If the size excluded headroom, the pool and its headroom would
+/// exceed the memory. The accounting of measured chips is known, so these chips give no finding.
 fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, findings: &mut Findings) {
     let config = context.config;
     let Some(found) = &context.memory else { return };

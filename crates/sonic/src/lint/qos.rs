@@ -145,15 +145,15 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
     }
 }
 
-/// Returns the bytes whose drain to one port gives the longest pause of a peer with an equal
-/// memory.
+/// Returns the size of the largest pool (bytes). A peer with an equal pool pauses longest while the
+/// whole pool drains through one port.
 fn longest_pause(context: &Context<'_>) -> Option<f64> {
     let pools = context.config.pools.values().filter_map(|pool| pool.size.as_ref());
     // VOQ systems have gigabytes of memory beside the chip; their pauses follow from other limits.
     pools.map(|size| size.value).filter(|size| *size < 1 << 30).max().map(|bytes| bytes as f64)
 }
 
-/// Mismatches by message and suggestion, each with all affected ports.
+/// Mismatches of PFC and QoS maps by message and suggestion, each with all affected ports.
 type Mismatches = BTreeMap<(String, String), (Severity, ConfigPlace, Vec<PortName>)>;
 
 pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings) {

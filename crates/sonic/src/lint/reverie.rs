@@ -1,15 +1,17 @@
-//! Reverie's three issues of SONiC's buffer model, with the numbers of a configuration.
+//! The three problems of SONiC's buffer model from the Reverie paper, with the numbers of a
+//! configuration.
 //!
-//! The paper has these symbols: b is the ingress pool, b° the egress lossy pool, n and n° are the
-//! busy lossless groups and lossy queues, and α and α° their alphas. Its equations are q° = n°α°/(1
-//! + n°α°) b° (Eq. 10) and q = nα/(1 + nα) (b - q°) (Eq. 11).
+//! The paper has these symbols: b is the size of the ingress pool, b° the size of the egress lossy
+//! pool. The numbers of busy lossless groups and lossy queues are n and n°, with the alphas α and
+//! α°. The paper's equations are q° = n°α°/(1 + n°α°) b° (Eq. 10) and q = nα/(1 + nα) (b - q°) (Eq.
+//! 11).
 
 use super::Findings;
 use super::context::Context;
 use crate::config::Profile;
 use crate::resolve::LOSSLESS_POOL;
 
-/// The lossless or the lossy side of a configuration.
+/// Profiles, alphas and pools of a configuration's lossless groups and lossy queues.
 struct Sides<'c> {
     lossless: &'c Profile,
     lossy: &'c Profile,

@@ -24,7 +24,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
             if key == "global" {
                 config.mmu_size = entry.bytes("mmu_size");
             }
-            // The table also has limits of ports, which SONiC checks itself.
+            // The table BUFFER_MAX_PARAM_TABLE also has limits of ports, which SONiC itself checks.
             let _ = entry.rest();
         }
         "DEFAULT_LOSSLESS_BUFFER_PARAMETER" => {
@@ -58,7 +58,7 @@ fn device(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
             _ => Err("expected \"dynamic\" or \"traditional\"".to_owned()),
         });
     }
-    // All other fields of the device are about names, addresses and routing.
+    // All other fields of the device entry are about names, addresses and routing.
     let _ = entry.rest();
 }
 
@@ -71,7 +71,7 @@ fn port(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
         pfc_asym: entry.truth("pfc_asym"),
         admin_up: entry.truth("admin_status"),
     };
-    // All other fields of a port are about optics and names.
+    // All other fields of a port entry are about optics and names.
     let _ = entry.rest();
     config.ports.insert(PortName::new(key), info);
 }

@@ -24,7 +24,7 @@ pub enum Rule {
 pub struct Chip {
     /// Name of the chip family on the command line.
     pub name: &'static str,
-    /// Chip family in `[switch.hardware]`; `None` for a memory of bytes without slices.
+    /// Chip family in `[switch.hardware]`; `None` for a memory that counts bytes and has no slices.
     pub family: Option<ChipFamily>,
     /// Name of the chip family in sentences.
     pub title: &'static str,
@@ -32,11 +32,11 @@ pub struct Chip {
     pub cell: u64,
     /// Number of memory slices; slices do not share memory.
     pub slices: u64,
-    /// Rule by which the chip accounts packets.
+    /// Rule by which the chip accounts packets in its memory.
     pub rule: Rule,
-    /// Part of private headroom that the chip loses packets without using (cells): usually, and on
-    /// ports of 400 Gb/s. Source: `headroom_overhead` of sonic-mgmt, `qos_param_generator.py`. At
-    /// 400 Gb/s, Spectrum-3 fills two buffer units unevenly.
+    /// Private headroom that a group leaves unused at its first loss (cells): the usual value, then
+    /// the value on ports of 400 Gb/s. Source: `headroom_overhead` of sonic-mgmt,
+    /// `qos_param_generator.py`. At 400 Gb/s, Spectrum-3 fills two buffer units unevenly.
     pub headroom_overhead: [u64; 2],
     /// Memory for packets (bytes), if known. The source is the largest limits of SONiC's device
     /// files (Broadcom) or data sheets.
@@ -55,14 +55,15 @@ impl Chip {
         self.name != GENERIC.name
     }
 
-    /// Headroom of a group before its first loss (cells, or bytes), without the limit of a headroom
-    /// pool. Source: `pkts_num_trig_ingr_drp` of the testers' generator (sonic-mgmt,
+    /// Headroom of a priority group before its first loss (cells, or bytes), without the limit of a
+    /// headroom pool. Source: `pkts_num_trig_ingr_drp` of the testers' generator (sonic-mgmt,
     /// `qos_param_generator.py`).
     #[must_use]
     pub fn group_headroom(&self, config: &Config, profile: &Profile, speed_mbps: Option<u64>) -> u64 {
         let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
         if config.shared_headroom() {
-            // According to the testers' programs, a group on these switches gets twice its `xoff`.
+            // According to the testers' programs, a priority group on these switches gets twice its
+            // `xoff`.
             let twice = matches!(self.rule, Rule::OneLevel);
             return (if twice { 2 * xoff } else { xoff }).div_ceil(self.cell);
         }
@@ -279,7 +280,7 @@ const CISCO_G200: &str = "buffers of 512 B; thresholds are rounded to a mantissa
 const TERALYNX: &str = "one egress pool for lossless and lossy queues; the pool's xoff is separate";
 const TOFINO: &str = "headroom private to each group";
 
-/// A memory of bytes without slices, for rules that are valid on any chip.
+/// A memory that counts bytes and has no slices, for rules that are valid on any chip.
 pub static GENERIC: Chip = Chip {
     name: "generic",
     family: None,

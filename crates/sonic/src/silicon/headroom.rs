@@ -1,8 +1,9 @@
 //! Answers whether the headroom of a lossless group is enough. The commands `explain`, `lint`,
 //! `predict` and `what-if` use this model.
 //!
-//! A group has the headroom of its profile, at most the headroom pool of its slice. The needed
-//! headroom follows from speed, cable, largest packet and cell ([`PausedPort`]).
+//! A priority group has the headroom of its profile, at most the headroom pool of its slice. The
+//! needed headroom follows from port speed, cable length, largest packet and cell size
+//! ([`PausedPort`]).
 //!
 //! The answer judges `xoff` as the file has it. The loss points of `predict` and `what-if` also
 //! subtract the overhead of NVIDIA's chips, or double `xoff` ([`Chip::group_headroom`]).
@@ -17,20 +18,20 @@ use bufferlab_theory::forms::headroom::{HeadroomNeeds, PausedPort, SONIC_METRES_
 /// Size of the largest frame if a port does not set its MTU (bytes): SONiC's default.
 const MTU: u64 = 9_100;
 
-/// Headroom of a lossless group, and the headroom that the group needs.
+/// Usable headroom of a lossless priority group, and the headroom that the group needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupHeadroom {
-    /// Speed of the port that has the group (Mb/s).
+    /// Speed of the port that has the priority group (Mb/s).
     pub speed_mbps: u64,
     /// Length of the port's cable (metres).
     pub cable_metres: f64,
     /// Size of the largest lossless packet (bytes).
     pub mtu: u64,
-    /// Headroom of the group's profile (bytes).
+    /// Headroom of the priority group's buffer profile (bytes).
     pub asked: u64,
-    /// Headroom that one group can use (bytes): at most the headroom pool of its slice.
+    /// Headroom that one priority group can use (bytes): at most the headroom pool of its slice.
     pub usable: u64,
-    /// Headroom that the group needs on this cable.
+    /// Headroom that the priority group needs on this cable.
     pub needs: HeadroomNeeds,
 }
 
@@ -83,7 +84,8 @@ impl GroupHeadroom {
     /// missing.
     #[must_use]
     pub fn margin_metres(&self) -> f64 {
-        // A metre of cable adds 2 C / v bits to the headroom, for both directions.
+        // A metre of cable adds 2 C / v bits to the headroom, for both directions (port speed C,
+        // signal speed v).
         let bits_per_metre = 2.0 * self.speed_mbps.max(1) as f64 * 1e6 / SONIC_METRES_PER_SECOND;
         self.margin_bytes() as f64 * 8.0 / bits_per_metre
     }
@@ -99,7 +101,7 @@ pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu
     PausedPort { speed_mbps, cable_metres, mtu_bytes: mtu, cell_bytes, packet_overhead }.needs()
 }
 
-/// Computes the headroom that a port needs, with the default MTU and a memory of bytes.
+/// Computes the headroom that a port needs, with the default MTU and memory allocated in bytes.
 pub(crate) fn usual_needs(speed_mbps: u64, cable_metres: f64) -> HeadroomNeeds {
     needs(None, speed_mbps, cable_metres, MTU)
 }

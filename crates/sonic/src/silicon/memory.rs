@@ -6,12 +6,13 @@ use crate::config::{Config, Pool, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 
-/// A term of the sum that gives the shared memory.
+/// One term (a pool, headroom or reserve) of the sum that gives the shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Term {
-    /// Name of the term in the sum for the shared memory.
+    /// Name of the pool, headroom or reserve in the sum that gives the shared memory.
     pub name: String,
-    /// Number of cells in one slice (bytes if the chip counts bytes); negative if subtracted.
+    /// Number of cells of this pool, headroom or reserve in one slice (bytes if the chip counts
+    /// bytes); negative if subtracted.
     pub cells: i64,
     /// Calculation that gives the number of cells of this part of the memory.
     pub how: String,
@@ -29,13 +30,13 @@ pub struct Memory {
     pub net: bool,
     /// Reason why the pool's size is, or is not, its shared memory.
     pub why: String,
-    /// Terms of the sum that gives the field `shared`.
+    /// Pool size, headroom and reserves in the sum that gives the field `shared`.
     pub terms: Vec<Term>,
     /// Shared memory of one slice: S (cells, or bytes).
     pub shared: u64,
     /// Headroom pool of one slice (cells, or bytes); absent if groups do not share headroom.
     pub headroom_pool: Option<u64>,
-    /// Memory that is reserved in addition to the headroom pool.
+    /// Reserves of groups and queues, in addition to the headroom pool.
     pub reserves: Reserves,
 }
 
@@ -104,14 +105,14 @@ impl Memory {
         Ok(Self { chip, pool: name.to_owned(), net, why, terms, shared, headroom_pool, reserves })
     }
 
-    /// Maximum headroom of a group (bytes): the headroom pool of its slice.
+    /// Maximum headroom of a priority group (bytes): the headroom pool of its slice.
     #[must_use]
     pub fn usable_headroom_bytes(&self) -> u64 {
         self.headroom_pool.map_or(u64::MAX, |pool| pool * self.chip.cell)
     }
 
-    /// Headroom that one group can use (cells, or bytes): the `asked` headroom of its profile, at
-    /// most the headroom pool of its slice.
+    /// Headroom that one priority group can use (cells, or bytes): the `asked` headroom of its
+    /// profile, at most the headroom pool of its slice.
     #[must_use]
     pub fn usable_headroom(&self, asked: u64) -> u64 {
         self.headroom_pool.map_or(asked, |pool| asked.min(pool))
@@ -155,9 +156,9 @@ fn signed(cells: u64) -> i64 {
     i64::try_from(cells).unwrap_or(i64::MAX)
 }
 
-/// Whether the pools of a configuration file are net, with the reason. A static limit covers a pool
-/// and its headroom. If size and headroom together fit into the largest static limit of the file,
-/// the size excludes the headroom.
+/// Whether the sizes of pools in a configuration file exclude headroom and reserves (net pools),
+/// with the reason. A static limit covers a pool and its headroom. If size and headroom together
+/// fit into the largest static limit of the file, the size excludes the headroom.
 fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, String) {
     match chip.rule {
         Rule::OneLevel | Rule::TwoLevels => {

@@ -25,7 +25,7 @@ pub struct GroupPoint {
     pub speed_mbps: Option<u64>,
     /// Length of the ports' cables (metres), if known.
     pub cable_metres: Option<f64>,
-    /// Names of the ports whose groups have the profile.
+    /// Names of the ports whose lossless groups have the profile.
     pub ports: Vec<String>,
     /// Numbers of the lossless priority groups at each port.
     pub groups: Vec<u8>,
@@ -35,17 +35,17 @@ pub struct GroupPoint {
     pub dynamic_th: Option<i8>,
     /// Occupancy at which the lossless group pauses the sender (cells, or bytes).
     pub pause: u64,
-    /// Headroom that one group can use: the smaller of its profile's headroom and the headroom pool
-    /// of a slice.
+    /// Headroom that one priority group can use: the smaller of its profile's headroom and the
+    /// headroom pool of a slice.
     pub headroom: u64,
-    /// Headroom of the group's profile before the first loss (cells, or bytes), without the limit
-    /// of the headroom pool.
+    /// Headroom of the priority group's profile before the first loss (cells, or bytes), without
+    /// the limit of the headroom pool.
     pub headroom_asked: u64,
     /// Sentence that answers whether the headroom is enough; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,
-    /// Number of the first cell that the group loses, from 1.
+    /// Number of the first cell that the lossless group loses, from 1.
     pub drop: u64,
-    /// Distance of the group's resume point below its pause point.
+    /// Distance of the lossless group's resume point below its pause point.
     pub resume_below: u64,
     /// Numbers of packets of the requested size until pause, first loss and resume.
     pub packets: [u64; 3],
@@ -58,11 +58,11 @@ pub struct GroupPoint {
 pub struct HeadroomPool {
     /// Headroom pool of one slice (cells, or bytes).
     pub cells: u64,
-    /// Headroom of one group with the profile (cells, or bytes).
+    /// Headroom of one priority group with the profile (cells, or bytes).
     pub full: u64,
-    /// Name of the profile that groups of the headroom pool have.
+    /// Name of the buffer profile of the groups that share the headroom pool.
     pub profile: String,
-    /// Number of groups until the headroom pool is empty. The last group gets `partial`.
+    /// Number of priority groups until the headroom pool is used up. The last group gets `partial`.
     pub groups: u64,
     /// Headroom that the pool has left for the last group (cells, or bytes).
     pub partial: u64,
@@ -79,7 +79,7 @@ pub struct Prediction {
     pub slices: u64,
     /// Whether the sizes of pools exclude headroom and reserves (net pools), with the reason.
     pub accounting: String,
-    /// Terms of the sum that gives the field `shared`.
+    /// Pool size, headroom and reserves in the sum that gives the field `shared`.
     pub terms: Vec<Term>,
     /// Shared memory of one slice (cells, or bytes); formulas call it S.
     pub shared: u64,
@@ -238,8 +238,9 @@ fn ratio(exponent: i8) -> (u128, u128) {
     if exponent >= 0 { (1 << exponent, 1) } else { (1, 1 << -exponent) }
 }
 
-/// Limit of a lone group on a lone port whose own limit also applies: a_p a_q B / (1 + a_q + a_p
-/// a_q).
+/// Limit of a lone priority group on a chip that also limits the group's port:
+/// `a_p a_q B / (1 + a_q + a_p a_q)`. The alphas of port and group are a_p and a_q, and B is the
+/// size of the pool.
 pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
     let (port, queue) = (2f64.powi(i32::from(port)), 2f64.powi(i32::from(queue)));
     (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64
@@ -407,8 +408,8 @@ mod tests {
 
     #[test]
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
-        // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B. The result is the
-        // share of the port, not the share of the queue.
+        // With a very large port alpha a_p, the limit a_q B / (1/a_p + a_q/a_p + a_q) approaches
+        // the pool B. The result is the share of the port, not the share of the queue.
         assert_eq!(share_in_port(0, 0, 300), 100);
         assert_eq!(share_in_port(7, 0, 13_000), 12_800);
     }

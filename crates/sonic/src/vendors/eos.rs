@@ -8,7 +8,7 @@
 use super::{Import, exponent, speed};
 use crate::place::Weight;
 use crate::raw::RawEntry;
-// Every MMU profile limits this pool. EOS has no statement for its size.
+// Every MMU profile limits this pool. EOS has no statement for the pool's size.
 use crate::resolve::LOSSLESS_POOL as POOL;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Nesting depth of the deepest statement that the reader accepts.
 const DEPTH_MAX: usize = 32;
-/// Difference between a dynamic threshold and the exponent of alpha.
+/// Difference between a Junos dynamic threshold and the binary exponent of alpha.
 const EXPONENT_OF_ONE: i64 = 7;
 
 pub(super) fn detect(text: &str) -> bool {
@@ -421,7 +421,7 @@ fn shown(import: &mut Import<'_>, text: &str) {
         if *part == "headroom" {
             continue;
         }
-        // SONiC's pools contain their headroom.
+        // In SONiC, the size of a pool includes the pool's headroom.
         pool(import, way, part, "size", &(bytes + headroom).to_string());
         if headroom > 0 {
             pool(import, way, part, "xoff", &headroom.to_string());

@@ -177,7 +177,8 @@ fn figures_stand_in_the_message() {
     });
     let found = findings(&config);
     assert_eq!(found[0].rule.code, "SB001");
-    // The pool of 4,000,000 B minus 20 reserves of 6 cells is compared with 3,600,000 B.
+    // The check compares the ingress pool (4,000,000 B minus 20 reserves of 6 cells) with the
+    // egress pool of 3,600,000 B.
     assert!(found[0].message.contains("369280 B of lossless packets"), "{}", found[0].message);
     let close = switch(|_, text| {
         text.replace(

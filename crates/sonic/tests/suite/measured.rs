@@ -39,10 +39,10 @@ pub(crate) struct Entry {
 }
 
 pub(crate) enum Rows {
-    /// Rows come from the file of the corpus whose path contains the value.
+    /// The lookup rows are from the corpus file whose path contains this text.
     File(&'static str),
-    /// Rows have values from sonic-buildimage for all ports: size, xon, xoff,
-    /// threshold and xon_offset.
+    /// The lookup rows of all ports have values from sonic-buildimage: size, xon, xoff, threshold
+    /// and xon_offset.
     Given(&'static str),
 }
 
@@ -50,8 +50,8 @@ const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
 const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
 
 pub(crate) const ENTRIES: &[Entry] = &[
-    // Reserve and offset of this entry are from other rows of the platform. No file of the corpus
-    // has the headroom.
+    // Reserve and resume offset of this entry are from other lookup rows of the platform. No file
+    // of the corpus has the headroom.
     Entry {
         headroom: false,
         ..th5(
@@ -296,7 +296,8 @@ impl Entry {
         let Some(Node::Map(mut entry)) = topology.get(&[self.speed_cable]).cloned() else {
             panic!("{}", self.name())
         };
-        // In some qualification files, the values for all speeds are one level higher.
+        // In some qualification files, the values that are equal for all speeds are one YAML level
+        // higher.
         if let Node::Map(shared) = topology {
             for (key, node) in shared {
                 entry.entry(key).or_insert(node);

@@ -11,7 +11,8 @@ use bufferlab_sonic::silicon::chip_for;
 fn a_row_is_calculated_term_by_term() {
     let config = read("rows.ini", b"100000 40m 19456 19456 49152 0\n").expect("a row");
     let table = table(&config, "Mellanox-SN5640-C448O16", None).expect("a switch");
-    // 4,096 + (9,216 + 5,050.5 + 819.2 + 394 x 64 + 1,500) x 1.0615 = 48,475, which is 48 KiB.
+    // The headroom is 4,096 + (9,216 + 5,050.5 + 819.2 + 394 x 64 + 1,500) x 1.0615 = 48,475 B.
+    // This sum is rounded up to 48 KiB.
     assert_eq!((table.rows[0].computed, table.rows[0].difference()), (49_152, 0));
     assert!(text(&table).ends_with("1 rows: 1 exact, 1 within a KiB\n"), "{}", text(&table));
 }
@@ -71,8 +72,9 @@ fn the_dynamic_model_is_explained_with_the_profile_that_the_switch_computes() {
     let explanation = explain(&config, chip_for(&config, None).ok());
     let way = &explanation.kinds[0].ways[0];
     let headroom = way.headroom.as_ref().expect("a lossless class");
-    // The example of SONiC's script has 45,206 B, which are 45 KiB. The 2 KiB more are below the
-    // worst case without a shared headroom pool.
+    // The example of SONiC's script has a headroom of 45,206 B, rounded up to 45 KiB. Without a
+    // shared headroom pool, the script adds a margin of 2 KiB, because the headroom is below the
+    // worst case of small packets.
     assert_eq!((headroom.bytes, way.limits[0].alpha.as_str()), (47 * 1_024, "1"));
     assert!(way.limits[0].profile.ends_with("(computed)"));
 }

@@ -74,7 +74,8 @@ fn headroom_inside_the_size_is_taken_off_on_every_chip_of_cells() {
 
 #[test]
 fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is_full() {
-    // sonic-mgmt, qos_param_generator.py: pkts_num_trig_ingr_drp -= headroom_overhead.
+    // In sonic-mgmt, qos_param_generator.py subtracts headroom_overhead from the drop point
+    // pkts_num_trig_ingr_drp.
     let of_spectrum = [("spectrum1", 95), ("spectrum2", 64), ("spectrum3", 64), ("spectrum4", 47)];
     let overheads = of_spectrum.into_iter().chain([("spectrum5", 47), ("spectrum6", 47)]);
     for (name, overhead) in overheads.chain([("trident3", 0)]) {
@@ -98,8 +99,8 @@ fn without_shared_headroom_nvidia_switches_lose_packets_before_their_headroom_is
 
 #[test]
 fn an_egress_pool_of_another_size_is_net_or_gross_by_the_files() {
-    // The 4 x 5 queues of 1,536 B take 120 cells of 256 B, or 140 cells of 254 B. The shared memory
-    // S of tomahawk5 is 7,874 - 1,574 - 28 - 140 = 6,132 - 1.
+    // The reserves of 4 x 5 queues, 1,536 B each, take 120 cells of 256 B, or 140 cells of 254 B.
+    // The shared memory S of tomahawk5 is 7,874 - 1,574 - 28 - 140 = 6,132 cells.
     let of = |config: &Config, name: &str| on(config, name).queues[0].shared;
     let s = on(&pools(4_000_000, 800_000, 3_000_000, false), "tomahawk5").shared;
     assert_eq!(

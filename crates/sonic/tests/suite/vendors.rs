@@ -98,7 +98,8 @@ fn statements_of_junos_become_partitions_pauses_and_schedulers() {
     let port = PortName::new("et-0/0/1");
     assert_eq!(config.ports[&port].speed_mbps.as_ref().map(|speed| speed.value), Some(400_000));
     assert_eq!((config.pfc_priorities(&port), config.cables[&port].value), ([4].into(), 40.0));
-    // A threshold of 10 means alpha = 8, 6 means 1/2, and 9 means 4.
+    // A Junos threshold of 10 means alpha = 8, a threshold of 6 means 1/2, and a threshold of 9
+    // means 4.
     assert_eq!(alpha(&config, "ingress_lossless_profile"), Some(Threshold::Dynamic(3)));
     assert_eq!(alpha(&config, "egress_lossy_be"), Some(Threshold::Dynamic(-1)));
     assert_eq!(alpha(&config, "egress_lossy_profile"), Some(Threshold::Dynamic(2)));

@@ -128,7 +128,8 @@ impl Comparison {
         }
     }
 
-    /// Compares the queues of the record with the queues that a separate classifier selects.
+    /// Compares the queues in the switch's record with the queues that a separate classifier
+    /// selects.
     pub(crate) fn check_queues(&mut self, queues: &[u8]) {
         for (index, &queue) in queues.iter().enumerate() {
             if self.rows[index].decided() < self.until {

@@ -63,7 +63,7 @@ impl Memcached {
     pub(super) fn start((host, name): (u32, &str), largest_answer: u64) -> Result<Self, TestbedError> {
         set(name, "net.ipv4.tcp_reflect_tos", "1")?;
         let limit = (largest_answer + AROUND).max(LEAST_LIMIT);
-        // Reserve memory for some values of every size that queries request.
+        // Reserve memory for 16 values of the largest size.
         let megabytes = (16 * limit).div_ceil(1 << 20).max(64);
         // Run memcached as root, because the sandbox may have only this user.
         let args =

@@ -13,7 +13,7 @@ const LEAST_ALPHA: f64 = 1e-6;
 /// Number of packets that starts or ends a state of EDT and TDT almost immediately. With fewer
 /// packets, the policies would react to the jitter of full queues.
 const FEW: u64 = 16;
-/// A number of packets that exceeds the packets of any run.
+/// A number that exceeds the number of packets in any run.
 const MANY: u64 = 1 << 40;
 /// A simulated time that exceeds the duration of any run.
 const EVER: Time = Time::from_ms(100_000_000);
@@ -103,12 +103,13 @@ impl Layout {
         }
     }
 
-    /// Returns the arrival rate of the burst at a queue (port rates).
+    /// Returns the arrival rate of the burst at a queue, as a multiple of the port rate.
     pub(crate) fn ratio(&self) -> f64 {
         self.rate.0 as f64 / self.port_rate.0 as f64
     }
 
-    /// Returns the rate at which the burst's port sends packets of the burst (port rates).
+    /// Returns the rate at which the burst's port sends packets of the burst, as a multiple of the
+    /// port rate.
     pub(crate) fn gamma(&self, scheme: Scheme) -> f64 {
         match scheme {
             // LossPass sends small flows first, so the queue of the burst drains at the full rate.
@@ -152,7 +153,8 @@ impl Layout {
         BitRate(growth).serialization(2 * FEW * u64::from(packet))
     }
 
-    /// Returns the drain rate of all queues whose factor the burst may change (port rates).
+    /// Returns the drain rate of all queues whose threshold factor the burst may change, as a
+    /// multiple of the port rate.
     pub(crate) fn affected_drain(&self, scheme: Scheme) -> f64 {
         if !scheme.refreshes() {
             return 0.0;

@@ -33,7 +33,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
         return number(value);
     }
     let last = units[units.len() - 1];
-    // The comparison allows half a unit of the fourth digit, so that 999.96 KB is 1 MB.
+    // The comparison allows half a unit of the fourth digit, so that 999.96 KB is printed as 1 MB.
     let fits = |unit: &&(f64, &str)| value.abs() * (1.0 + 5e-5) >= unit.0;
     let (scale, unit) = *units.iter().find(fits).unwrap_or(&last);
     format!("{} {unit}", number(value / scale))

@@ -78,7 +78,7 @@ struct Incast {
     switch: EvenSwitch,
 }
 
-/// The given quantity of the question: the burst or the buffer.
+/// The quantity that the user gives to the calculator: the burst or the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     /// The size of the burst (bytes): the buffer is unknown.

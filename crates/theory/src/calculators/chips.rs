@@ -40,7 +40,8 @@ struct Chip {
 enum Published {
     /// Bytes of buffer per port and per Gb/s of the port's rate.
     PerGbps(f64),
-    /// The whole memory or its largest pool (bytes), and all ports together (Gb/s).
+    /// Size of the whole memory or of its largest pool (bytes), and rate of all ports together
+    /// (Gb/s).
     Whole(f64, f64),
 }
 
@@ -65,8 +66,8 @@ const fn chip(name: &'static str, buffer: Published, source: &'static str) -> Ch
     Chip { name, buffer, source }
 }
 
-/// Chips with a source. The pools in SONiC's device files (sonic-buildimage at 086b03b) are
-/// somewhat smaller than the memory.
+/// Chips with a publication that states their buffer size. The pools in SONiC's device files
+/// (sonic-buildimage at 086b03b) are somewhat smaller than the memory.
 const CHIPS: [Chip; 20] = [
     chip("Broadcom Trident+", PerGbps(19_200.0), "public list of switch buffers"),
     chip("Broadcom Trident2", PerGbps(9_600.0), "ABM section 4.1"),
@@ -147,7 +148,7 @@ mod tests {
         assert!((found.value("per port and Gb/s").expect("answered") - 9_600.0).abs() < 1e-9);
         let text = found.to_string();
         assert!(text.contains("3.84 MB") && text.contains("this switch"), "{text}");
-        // The expected value is 165 MB / 51.2 Tb/s.
+        // A chip with 165 MB and 51.2 Tb/s has 3.223 KB per Gb/s.
         assert!(text.contains("3.223 KB") && text.contains("51.2 Tb/s"), "{text}");
         let none = INFO.calculate(&given(&[("ports", ParamValue::Count(0))])).expect_err("no port");
         assert_eq!(none.to_string(), "ports is 0, expected a whole number of at least 1");

@@ -126,7 +126,7 @@ fn room(asked: &Marking, buffer: f64, dctcp: f64, derivation: &mut Derivation) -
     }
 }
 
-/// The largest K that leaves enough space for a burst.
+/// The largest marking threshold K that leaves enough space for a burst.
 fn threshold_for(
     asked: &Marking,
     buffer: f64,

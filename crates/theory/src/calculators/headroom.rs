@@ -115,7 +115,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Bytes of a KiB, the unit of delays in the tables of the switch.
+/// Number of bytes in a KiB. SONiC's tables have delays in KiB.
 const KIBIBYTE: f64 = 1024.0;
 
 fn run(params: &Params) -> Domain<Derivation> {
@@ -176,7 +176,8 @@ const MODEL: &str = "bufferlab's switch";
 const SMALLEST_FRAME: u32 = 64;
 /// Size of the largest frame or cell that the model counts in integers (bytes).
 const MOST_BYTES: f64 = 1e6;
-/// Longest cable (metres). The delay of a longer cable would overflow the engine's time.
+/// Longest cable that the calculator accepts (metres). The delay of a longer cable would overflow
+/// the engine's time.
 const MOST_METRES: f64 = 1e9;
 
 /// The headroom of the cable according to each formula.
@@ -192,7 +193,8 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
         number(link.cable_metres),
         bytes(link.mtu_bytes)
     ));
-    // Each entry has a name, bytes, and the number of largest frames in the formula.
+    // Each entry is a formula: its name, its headroom (bytes), and the number of largest frames
+    // that it counts.
     let mut found: Vec<(&str, f64, u32)> = Vec::new();
     let (rate, cable) = (super::rate(link.rate_bps), number(link.cable_metres));
     let numbers = format!("2 * {rate} * {cable} m * 5 ns/m / 8");
@@ -243,8 +245,8 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// Adds the needs with which commands about switches compare headroom,
-/// and the answer for the headroom that the port has.
+/// Adds the headroom that the port needs with three kinds of packets. Also adds whether the
+/// headroom that the user configured is enough.
 fn needs(asked: &Headroom, table: &mut Table, derivation: &mut Derivation) {
     let port = PausedPort {
         speed_mbps: asked.port.speed_mbps.round().max(1.0) as u64,
@@ -313,7 +315,7 @@ fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(
     Ok([("IEEE 802.1Qbb", total, 2), ("IEEE, with the trigger", with_trigger, 3)])
 }
 
-/// Converts the port to the link of the formulas, and to the memory that the port's packets occupy.
+/// Converts the user's values for the port to the link and the packet sizes that the formulas use.
 fn link_and_packets(port: PortInputs) -> Domain<(Link, PacketMemory)> {
     positive("rate", port.speed_mbps)?;
     let cable_metres = not_negative("cable_metres", port.cable_metres)?;
@@ -386,7 +388,7 @@ fn sonic(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     derivation.answer("SONiC size", profile.size_bytes, bytes(profile.size_bytes));
 }
 
-/// Adds the number of bytes in cells that a byte of lossless traffic occupies.
+/// Adds the mean number of bytes that a byte of lossless traffic occupies in memory cells.
 fn cell_occupancy(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     let cell = number(port.cell_bytes);
     let (formula, numbers) = if port.cell_bytes > 128.0 {

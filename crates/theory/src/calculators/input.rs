@@ -15,7 +15,7 @@ pub(super) const TIME: ParamKind = ParamKind::Time { min: Time(1) };
 pub(super) const ALPHA: ParamKind = ParamKind::RatioAbove { min: 0.0, max: f64::MAX };
 /// Kind of a parameter that is a list of one or more alphas.
 pub(super) const ALPHAS: ParamKind = ParamKind::List(&ALPHA);
-/// Kind of a parameter that is a part of a whole.
+/// Kind of a parameter that is a fraction from 0 to 1.
 pub(super) const FRACTION: ParamKind = ParamKind::Ratio { min: 0.0, max: 1.0 };
 
 /// Kind of a parameter that is a whole number, at least `min`.

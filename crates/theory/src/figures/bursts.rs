@@ -13,7 +13,8 @@ const LINE: f64 = 125e6;
 const LOW: f64 = 0.5;
 const HIGH: f64 = 1_024.0;
 
-/// Rates of the burst (line rates). The list is denser in ranges in which curves bend.
+/// Rates of the burst, as multiples of the line rate. The list is denser in ranges in which curves
+/// bend.
 const RATES: [f64; 22] = [
     1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 14.0, 17.0, 20.0, 24.0, 28.0,
     32.0, 36.0, 40.0,

@@ -55,7 +55,8 @@ pub(super) fn plasticine_3() -> Result<Vec<Figure>, FluidError> {
     }])
 }
 
-/// Panels of TDT Fig. 3: N = M = 1, alpha 1, so that the cases separate at R = 3 C.
+/// Panels of TDT Fig. 3 with one old and one new queue, and alpha 1. The paper's two cases meet at
+/// an arrival rate of three port rates.
 pub(super) fn tdt_3() -> Result<Vec<Figure>, FluidError> {
     let panel = |letter: &str, factor: f64, title: &str| {
         let (line_rate, buffer) = (125e6, 1e6);

@@ -28,7 +28,7 @@ pub enum DrainRate {
 /// each change. Laws with a refresh interval change slowly enough and have no band.
 const RELEASE: f64 = 0.99;
 
-/// Times at which the law updates n and γ.
+/// Times at which the law updates the counts n of congested queues and the drain rates γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
     /// The law updates at the instant at which a queue starts or ends being congested. Congestion
@@ -56,7 +56,7 @@ pub struct CongestionCount {
     pub congested_share: f64,
     /// Rule for the drain rate γ of a queue.
     pub drain_rate: DrainRate,
-    /// Times at which the law updates n and γ.
+    /// Times at which the law updates the counts n of congested queues and the drain rates γ.
     pub refresh: Refresh,
 }
 

@@ -1,10 +1,10 @@
 //! Exact growth rates of all queues, for any set of queues at their limits.
 //!
 //! A *limited group* (a queue, or all queues of a port) has three positions. Under its limit the
-//! group takes all arrivals, over its limit none. At its limit the group takes the amount that
-//! keeps it at the limit, if possible. Then the group's length follows the limit. The group must
-//! not need more than the arrivals, or a faster drain than the port's rate. With limits
-//! `w (S - occupancy)` of a pool, all rates depend on the pool's growth X:
+//! group takes all arrivals, and over its limit the group takes no arrivals. At its limit the group
+//! takes the amount that keeps the group at the limit, if possible. Then the group's length follows
+//! the limit. The group must not need more than the arrivals, or a faster drain than the port's
+//! rate. With limits `w (S - occupancy)` of a pool, all rates depend on the pool's growth X:
 //!
 //! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain,
 //! arrivals - drain)`
@@ -119,7 +119,8 @@ impl Tank {
         self.lengths.iter().sum()
     }
 
-    /// Bytes that a pool counts, in the unit of the model.
+    /// Occupancy of a pool: the length of all queues that the pool counts, in the model's unit of
+    /// size.
     pub(super) fn occupancy(&self, pool: usize) -> f64 {
         let counted = |group: &usize| {
             let own = self.pool_of[*group];
@@ -270,7 +271,7 @@ impl Tank {
                 followers().map(|(group, weight)| (-weight * x).clamp(lowest[group], highest[group])).sum();
             constant + follow - x
         };
-        // The excess of growth falls with x and is linear between two bends.
+        // The function `excess` falls with the pool's growth x, and is linear between two bends.
         let next = bends.partition_point(|&bend| excess(bend) > 0.0);
         let from = if next == 0 { f64::NEG_INFINITY } else { bends[next - 1] };
         let to = bends.get(next).copied().unwrap_or(f64::INFINITY);

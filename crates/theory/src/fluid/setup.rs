@@ -7,7 +7,8 @@ use super::rates::Tank;
 use super::run::{Run, SMALL_LENGTH};
 use super::trajectory::Trajectory;
 
-/// Default limit of events. A busy run of 64 queues over 100 ms needs about ten thousand events.
+/// Default of the maximum number of events in a run. A busy run of 64 queues over 100 ms needs
+/// about ten thousand events.
 const EVENTS: usize = 5_000_000;
 
 /// A switch, a law and traffic, ready to run.

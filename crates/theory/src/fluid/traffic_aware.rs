@@ -74,7 +74,7 @@ struct TrafficPort {
 }
 
 impl TrafficPort {
-    /// The state of a port that enters `state`, with counters of 0.
+    /// The state of a port that enters `state`, with all counters at 0.
     const fn entering(state: PortState) -> Self {
         Self { state, nec: 0.0, oc1: 0.0, oc2: 0.0, dec: 0.0, dc: 0.0 }
     }

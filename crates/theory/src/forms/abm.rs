@@ -65,8 +65,8 @@ pub fn guarantee(buffer: f64, alphas: &[f64], index: usize, gamma_min: f64) -> D
     Ok(positive("buffer", buffer)? * alpha / (1.0 + alpha + others))
 }
 
-/// Theorem 1 as printed (E-ABM-1): `B·a_p / (1 + Σ a)`. True only if every queue of the priority
-/// drains at the full port rate.
+/// ABM's Theorem 1 as printed (E-ABM-1): `B·a_p / (1 + Σ a)`. The printed form is true only if
+/// every queue of the priority drains at the full port rate.
 ///
 /// # Errors
 /// Returns the errors of [`guarantee`].
@@ -101,8 +101,8 @@ pub fn drain_time(buffer: f64, rate: f64, alphas: &[f64], index: usize, congeste
     Ok(positive("buffer", buffer)? * alpha / ((1.0 + smallest) * rates))
 }
 
-/// Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`. The printed theorem is true if
-/// all alphas are equal.
+/// ABM's Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`. The printed theorem is true
+/// if all alphas are equal.
 ///
 /// # Errors
 /// If `buffer`, `rate` or `alpha` is not positive.

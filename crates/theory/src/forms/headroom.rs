@@ -87,7 +87,7 @@ pub fn ieee_bytes(link: Link, delays: EndDelays) -> Domain<f64> {
 
 /// Headroom by the vendors' shorthand: `MTU + MTU + 3840 B + 130 B per 100 m and Gb/s` (bytes).
 ///
-/// The 3840 B are the response of 10 Gb/s, so the result is too small at higher speeds.
+/// The 3840 B are the response of a peer at 10 Gb/s, so the result is too small at higher speeds.
 ///
 /// # Errors
 /// Returns the errors of [`ieee_bytes`].
@@ -284,8 +284,8 @@ mod tests {
         let link = Link { rate_bps: 10e9, cable_metres: 100.0, mtu_bytes: 1518.0 };
         let response_only = EndDelays { interface_bits: 0.0, ..tabulated_delays(10e9).expect("tabulated") };
         let difference = shorthand_bytes(link)? - ieee_bytes(link, response_only)?;
-        // The two headrooms differ by 130 B instead of 125 B per 100 m and Gb/s, less the pause
-        // frame.
+        // For 100 m at 10 Gb/s, the shorthand counts 1300 B instead of 1250 B for the cable, and no
+        // pause frame (84 B).
         assert!((difference - (50.0 - 84.0)).abs() < 1e-9, "{difference}");
         assert!(tabulated_delays(400e9).is_none());
         Ok(())

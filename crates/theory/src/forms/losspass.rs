@@ -5,8 +5,8 @@
 
 use super::{Domain, at_least_one, at_most, check, fraction, not_negative, positive};
 
-/// Queue of N synchronised flows with window `window` over a path with `bandwidth_delay` in flight:
-/// `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
+/// Length of the queue of N synchronised flows with the window `window`, on a path with
+/// `bandwidth_delay` in flight: `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
 ///
 /// # Errors
 /// If `flows` is 0, or a size is negative.
@@ -93,8 +93,8 @@ pub fn may_evict_printed(port: FullPort) -> bool {
     port.packet + port.queue_small >= port.buffer - port.reserve_large
 }
 
-/// Number of evictions that a packet would need if victims had `victim` bytes (section 3.2.2):
-/// ⌈len / victim⌉.
+/// Number of evictions for one arriving packet if every evicted packet had `victim` bytes (section
+/// 3.2.2): ⌈len / victim⌉.
 ///
 /// # Errors
 /// If an input is 0.

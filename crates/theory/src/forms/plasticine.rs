@@ -60,8 +60,8 @@ pub fn omega_sum_of_classes(queues: &[(f64, f64)]) -> Domain<f64> {
     queues.iter().map(|&(alpha, gamma)| omega(alpha, congested, gamma)).sum()
 }
 
-/// Largest low-priority alpha with which a burst of `arrival_rate` (port
-/// rates) on an empty port has no transient loss: 1/(r − 2) (Eqs. 5, 48).
+/// Largest low-priority alpha with which a burst on an empty port has no transient loss: 1/(r − 2)
+/// (Eqs. 5, 48). The arrival rate r = `arrival_rate` is a multiple of the port rate.
 /// [`f64::INFINITY`] for r ≤ 2, because then any alpha is low enough.
 ///
 /// # Errors
@@ -76,15 +76,15 @@ pub fn alpha_low_without_loss(arrival_rate: f64) -> Domain<f64> {
 pub struct BurstToAbsorb {
     /// Time B/b in which a port sends the whole buffer (time).
     pub buffer_time: f64,
-    /// Arrival rate r of the burst (port rates).
+    /// Arrival rate r of the burst, as a multiple of the port rate.
     pub arrival_rate: f64,
     /// Duration t of the burst's arrivals, in the unit of `buffer_time`.
     pub duration: f64,
 }
 
 impl BurstToAbsorb {
-    /// Data (r − 1)·t that is stored at the end of the burst, as the time in which a port sends the
-    /// stored data.
+    /// Data (r − 1)·t that is stored at the end of the burst, given as the time in which a port
+    /// sends these data.
     #[must_use]
     pub fn stored(&self) -> f64 {
         (self.arrival_rate - 1.0) * self.duration

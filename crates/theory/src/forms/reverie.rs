@@ -100,9 +100,8 @@ pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
     Ok(positive("packet_bytes", packet_bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
 }
 
-/// Increase of the threshold for a falling queue, per slope of the filtered length (Property 1,
-/// with ν = 1 − γ, E-REV-1; time): `K = Δt/(1 − γ)`.
-/// With this K, `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
+/// Weight K of the filtered length's slope in Property 1 (with ν = 1 − γ, E-REV-1; time): `K =
+/// Δt/(1 − γ)`. With this K, `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
 ///
 /// # Errors
 /// If `gamma` is not between 0 and 1, or `update_period` is not positive.

@@ -65,8 +65,9 @@ impl Pools {
         sum / (1.0 + sum)
     }
 
-    /// Shares in the steady state. Lossy queues take `b_eo·y` (Eqs. 3, 10), lossless queues
-    /// `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has the wrong pool in its second term, E-REV-2).
+    /// Shares of lossless and lossy queues in the steady state. Lossy queues take `b_eo·y` (Eqs. 3,
+    /// 10), lossless queues `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has the wrong pool in its second
+    /// term, E-REV-2).
     ///
     /// # Errors
     /// If a pool or factor is not positive, or the egress pool is larger than the ingress pool
@@ -93,8 +94,9 @@ impl Pools {
         Ok(shares.lossy > shares.lossless)
     }
 
-    /// The condition of Issue 1 as printed (§2.3 takeaway, E-REV-6): `b_in < 2·b_eo`. This
-    /// condition is the limit for many queues.
+    /// Whether lossy queues get more than lossless queues, by the condition as printed: `b_in <
+    /// 2·b_eo` (Issue 1 in §2.3 of Reverie, E-REV-6). The printed condition is exact for infinitely
+    /// many queues.
     #[must_use]
     pub fn lossy_gets_more_printed(&self) -> bool {
         self.ingress_pool < 2.0 * self.egress_lossy_pool

@@ -172,7 +172,7 @@ pub fn threshold(
     }
 }
 
-/// TDT's counters and bounds (section V-C), in the unit of the buffer (packets).
+/// TDT's counters and bounds (section V-C), in packets as the buffer size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Net number of arrivals that indicates a burst: B/n.
@@ -190,8 +190,8 @@ pub struct Parameters {
     pub lower_bound: f64,
 }
 
-/// The parameters that section V-C suggests for `buffer` packets, `ports` ports and bursts of at
-/// least `burst_ratio` port rates.
+/// The parameters that section V-C suggests for a buffer of `buffer` packets, `ports` ports and
+/// bursts of at least `burst_ratio` port rates.
 ///
 /// The paper's own experiments use OC2 = 1344 = 32·42 for B = 667, not 2B = 1334 (E-TDT-4).
 ///

@@ -17,23 +17,23 @@ use super::{Domain, above, at_least_one, check, positive};
 pub struct OldQueues {
     /// Number of queues in the group of equal queues.
     pub count: u32,
-    /// Omega of each queue before the burst.
+    /// Omega (factor of the threshold) of each queue before the burst.
     pub omega_before: f64,
-    /// Omega of each queue during the burst. Omega can only fall (more congested queues,
-    /// a smaller share of the port).
+    /// Omega (factor of the threshold) of each queue during the burst. A burst can only reduce
+    /// omega, by more congested queues or a smaller share of the port.
     pub omega: f64,
     /// Drain rate of each queue during the burst (rate).
     pub drain_rate: f64,
 }
 
 impl OldQueues {
-    /// A group of queues with an omega that the burst does not change (G_ne).
+    /// A group of queues whose omega the burst does not change (the paper's group G_ne).
     #[must_use]
     pub const fn unchanged(count: u32, omega: f64, drain_rate: f64) -> Self {
         Self { count, omega_before: omega, omega, drain_rate }
     }
 
-    /// Whether the burst changes the queues' omega. Queues with a changed omega belong to G_e.
+    /// Whether the burst changes the queues' omega. Such queues belong to the paper's group G_e.
     #[must_use]
     pub fn is_affected(&self) -> bool {
         self.omega < self.omega_before
@@ -52,8 +52,8 @@ impl OldQueues {
 pub struct NewQueues {
     /// Number of queues that appear with the burst.
     pub count: u32,
-    /// Omega of each queue. [`f64::INFINITY`] if only the physical buffer limits the queues
-    /// (EDT's uncontrolled ports).
+    /// Omega (factor of the threshold) of each new queue. [`f64::INFINITY`] if only the physical
+    /// buffer limits the queues (EDT's uncontrolled ports).
     pub omega: f64,
     /// Rate at which the burst arrives at each queue (rate).
     pub arrival_rate: f64,
@@ -62,7 +62,7 @@ pub struct NewQueues {
 }
 
 impl NewQueues {
-    /// Growth r − γ of each queue (rate).
+    /// Rate r − γ at which each new queue grows: arrival rate less drain rate.
     #[must_use]
     pub fn growth(&self) -> f64 {
         self.arrival_rate - self.drain_rate
@@ -128,9 +128,9 @@ pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     limit(old, new, slowest.fold(f64::INFINITY, f64::min))
 }
 
-/// The limit of case 1 by ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed. The printed form has
-/// the sum over G_ne instead of the slowest queue (E-ABM-4). The condition is necessary for case 1,
-/// but sufficient only if γ/ω is equal for all queues of G_ne (rate).
+/// Arrival rate up to which case 1 applies, by ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed.
+/// The printed form has the sum over G_ne instead of the slowest queue (E-ABM-4). The condition is
+/// necessary for case 1, but sufficient only if γ/ω is equal for all queues of G_ne (rate).
 ///
 /// # Errors
 /// Returns the errors of [`case_1_limit`].
@@ -141,7 +141,8 @@ pub fn case_1_limit_printed(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
 }
 
 fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64> {
-    // The limit does not depend on the arrival rate, so any valid rate is fine for the check.
+    // The limit of case 1 does not depend on the arrival rate, so any valid rate is fine for the
+    // check.
     let new = NewQueues { arrival_rate: new.drain_rate + 1.0, ..*new };
     check_state(1.0, old, &new)?;
     let sums = Sums::over(old, &new);
@@ -268,7 +269,7 @@ pub struct Touch {
     pub regime: Regime,
     /// Number of old queues that cannot follow at the start, including the affected queues.
     pub lagging: u32,
-    /// Growth dQ/dt of the occupancy at the start (rate).
+    /// Growth rate dQ/dt of the buffer occupancy at the start of the burst (rate).
     pub occupancy_slope: f64,
     /// Number of old queues that fell to their new threshold before the first loss.
     pub rejoined: u32,

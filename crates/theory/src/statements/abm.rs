@@ -260,8 +260,8 @@ fn equation_11_is_equation_39_with_the_priorities_present_before_the_burst() -> 
         let t1 = abm::t1_case_2(1.0, &old, &new)?;
         assert_ratio(equation_11, t1 * new.growth(), 1e-11);
         assert_ratio(integrate(1.0, &old, &new, t1 / 16_000.0), t1, 1e-3);
-        // If the sum included the burst's priority, another possible reading,
-        // the result would be smaller.
+        // The sum in Eq. 11 might also include the burst's priority. Then the result would be
+        // smaller.
         assert!(abm::burst_stored_case_2(1.0, priority, &[low, high], &new, drain)? < equation_11);
     }
     Ok(())

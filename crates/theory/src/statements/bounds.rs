@@ -29,7 +29,7 @@ const ROUNDING: f64 = 1e-9;
 /// A priority has at most one queue on a port.
 struct Switch {
     alphas: Vec<f64>,
-    /// Priority and gamma of each congested queue.
+    /// Priority and drain rate gamma of each congested queue.
     queues: Vec<(usize, f64)>,
 }
 
@@ -68,7 +68,7 @@ impl Switch {
         self.queues.iter().filter(|q| q.0 == priority).map(|q| q.1).collect()
     }
 
-    /// Omega of every congested queue.
+    /// Omega (factor of the threshold) of every congested queue.
     fn omegas(&self) -> Result<Vec<f64>, DomainError> {
         self.queues.iter().map(|&(p, gamma)| abm::omega(self.alphas[p], self.count(p), gamma)).collect()
     }
@@ -98,8 +98,9 @@ fn lemma_1_the_omegas_of_a_priority_sum_to_at_most_alpha_and_to_alpha_only_at_fu
 #[cfg_attr(test, test)]
 fn theorems_1_to_3_of_abm_hold_as_corrected_and_1_and_3_fail_as_printed() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-T1-1", 0);
-    // The variables are the minimum of (held / guarantee), the maxima of (held / maximum) and of
-    // (drain time / bound), and the numbers of violations of the printed forms.
+    // The first variables are extreme ratios: the least occupancy / guarantee, the greatest
+    // occupancy / maximum, and the greatest drain time / bound. The last variables count violations
+    // of the printed forms.
     let (mut least, mut most, mut longest) = (f64::INFINITY, 0.0_f64, 0.0_f64);
     let (mut against_1, mut against_3) = (0, 0);
     for _ in 0..STATES {

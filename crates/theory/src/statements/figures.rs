@@ -27,7 +27,7 @@ fn abm_figure_5_spreads_for_dynamic_thresholds_and_has_a_floor_for_abm() -> Test
     for (found, expected) in values.iter().zip([684.0, 513.0, 342.0, 205.0]) {
         assert!((found - expected).abs() < 1.0, "{values:?}");
     }
-    // ABM-F5c-1, ABM-F5d-1: the curve of one queue is the floor.
+    // ABM-F5c-1, ABM-F5d-1: no curve is below the curve of one queue.
     for name in ["abm-5c", "abm-5d"] {
         let panel = panel("abm-5", name);
         for (index, &(rate, floor)) in panel.series[0].points.iter().enumerate() {

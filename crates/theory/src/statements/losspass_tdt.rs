@@ -248,7 +248,8 @@ fn section_6a_the_parameters_are_those_of_667_packets_but_for_oc2() -> Tested {
 fn at_k_port_rates_net_enqueues_and_outputs_reach_their_thresholds_together() -> Tested {
     for ratio in [1.25, 2.0, 3.0, 8.0] {
         let parameters = traffic_aware::parameters(667.0, 16, ratio)?;
-        // The values are the times until each count is reached, in packet times of the port.
+        // The values are the times until the counts of net enqueues and of outputs reach their
+        // limits, in packet times of the port.
         let (enqueues, outputs) = (parameters.net_enqueues / (ratio - 1.0), parameters.output_1);
         assert_ratio(enqueues, outputs, 1e-12);
     }

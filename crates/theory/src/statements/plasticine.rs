@@ -232,7 +232,7 @@ fn one_percent_above_the_bound_on_alpha_high_the_burst_is_absorbed_and_one_below
             assert_eq!(high, plasticine::alpha_high_for_burst_printed(burst, low)?);
         } else {
             case_1 += 1;
-            // For the tested burst, the printed form leaves case 2 and its alpha is too small.
+            // The printed form is valid in case 2 only. In case 1 its alpha is too small.
             assert!(plasticine::alpha_high_for_burst_printed(burst, low)? <= high * (1.0 + 1e-9));
         }
         if number % 100 == 0 {

@@ -1,5 +1,5 @@
-//! Helpers of the tests: closeness, random states, and a fluid integration that is independent of
-//! the closed forms.
+//! Helpers of the tests: comparisons within a tolerance, random states, and a fluid integration
+//! that is independent of the closed forms.
 
 use crate::figures::{Figure, Series, find};
 use crate::forms::transient::{NewQueues, OldQueues};

@@ -38,13 +38,13 @@ fn the_buffer_of_sixty_packets_is_divided_as_plasticine_figure_2_shows() {
 
 #[test]
 fn a_burst_takes_over_as_plasticine_figure_3_shows() {
-    // PLA-F3-1: r = 5.
+    // PLA-F3-1: the burst arrives at five times the port rate.
     let (fluid, new) = scene(60.0, &[(1.0, 1.0)], Burst { weight: 2.0, rate: 5.0, count: 1 }, 20.0);
     let run = fluid.run(20.0).expect("it runs");
     let first = run.first_refusal(new).expect("it drops");
     assert!(near(first.time, 6.0, 1e-9) && near(first.stored, 24.0, 1e-9), "{first:?}");
     assert!(near(run.length(0, 6.0), 24.0, 1e-9));
-    // Q1 is above its threshold during t0..t2, and Q2 drops during t1..t2.
+    // Queue Q1 is above its threshold from t0 to t2, and queue Q2 drops packets from t1 to t2.
     for time in [1.0, 4.0, 7.0, 14.0] {
         assert!(run.length(0, time) > run.limit(0, time) + 1e-9, "t = {time}");
     }
@@ -57,7 +57,7 @@ fn a_burst_takes_over_as_plasticine_figure_3_shows() {
 fn five_queues_on_one_port_leave_a_burst_eight_packets_and_on_five_ports_its_share() {
     // PLA-F5a-1.
     same(&settled(&[1.0; 5], 5), &[10.0; 5]);
-    // PLA-F5b-1, PLA-F5b-2 (refuted: the value is 15, not 17; erratum E-PLA-1).
+    // PLA-F5b-1, PLA-F5b-2 (refuted: the steady length is 15 packets, not 17; erratum E-PLA-1).
     let burst = Burst { weight: 2.0, rate: 5.0, count: 1 };
     let (fluid, new) = scene(60.0, &[(1.0, 0.2); 5], burst, 1e3);
     let run = fluid.run(500.0).expect("it runs");
@@ -81,7 +81,8 @@ fn plasticine_figure_6_gives_two_or_six_packets_and_room_for_the_burst() {
     // PLA-F6a-1.
     let third = 1.0 / 3.0;
     same(&settled(&[third, third, third, 2.0], 1), &[5.0, 5.0, 5.0, 30.0]);
-    // PLA-F6b-1: Eq. 3 gives 2 packets, and one factor alone gives 6 (erratum E-PLA-2).
+    // PLA-F6b-1: each queue has 2 packets by Eq. 3, and 6 packets with only one of the two factors
+    // (erratum E-PLA-2).
     same(&settled(&[0.04; 5], 5), &[2.0; 5]);
     same(&settled(&[0.2; 5], 5), &[6.0; 5]);
     // PLA-F6c-1.
@@ -195,8 +196,8 @@ fn random_states_agree_with_tdts_equations() {
             assert!(near(found(dt), closed.dt, 1e-3), "DT, N = {n}, M = {m}, R = {rate}");
             cases[usize::from(closed.case_2)] += 1;
         }
-        // Eq. 5 assumes that old queues follow their threshold down to 0, Eq. 13 that old queues
-        // drain more slowly than their threshold falls.
+        // Eq. 5 assumes that old queues follow their threshold down to 0. Eq. 13 assumes that old
+        // queues drain more slowly than their threshold falls.
         assert!(near(found(edt), closed.edt, 1e-3), "EDT, N = {n}, M = {m}, R = {rate}, {}", closed.edt);
     }
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");
@@ -276,7 +277,7 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     let (mut stream, mut worst) = (RandomStream::new(5, "test/fluid/reverie", 0), 0.0_f64);
     for _ in 0..20 {
         let alphas = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
-        // If a class has n congested queues, n_p = n.
+        // For a class with n congested queues, the number n_p in Reverie's formulas is n.
         let counts = [1 + stream.below(3) as usize, 1 + stream.below(3) as usize];
         let mut queues = Vec::new();
         for class in 0..2 {
@@ -301,8 +302,8 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     println!("largest deviation {worst:.1e}");
 }
 
-/// The filter admits a jump to twice the limit for ln 2 time constants (docs/concepts/algorithms.md
-/// section 8.2: 693 updates at γ = .999).
+/// After a queue jumps to twice its limit, the filter admits packets for ln 2 time constants
+/// (docs/concepts/algorithms.md section 8.2: 693 updates at γ = .999).
 #[test]
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
@@ -319,8 +320,8 @@ fn a_filter_lets_a_burst_pass_for_a_while() {
     assert!(near(run.filtered(0, std::f64::consts::LN_2), 0.5, 1e-6), "{}", run.filtered(0, 0.693));
 }
 
-/// Checks the worked values of docs/concepts/algorithms.md section 7.3 at 18 and 14 MB:
-/// each case has (n, m), lossless and lossy occupancy.
+/// Checks the worked values of docs/concepts/algorithms.md section 7.3 for pools of 18 and 14 MB.
+/// Each case has the numbers of lossless and lossy queues, and the occupancy of both classes (MB).
 #[test]
 fn sonic_pools_have_the_worked_values() {
     for (n, m, lossless, lossy) in [
@@ -375,8 +376,8 @@ fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let (x, y) = (8.0 / 9.0, 8.0 / 9.0);
     assert!(near(after.0, 18.0 * x - 14.0 * x * y, 1e-6) && near(after.1, 14.0 * y, 1e-6), "{after:?}");
     let first = run.first_refusal(8).expect("it is refused");
-    // The 2 MB that are free in the pool fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8
-    // paused queues.
+    // The pool has 2 MB free. Its occupancy grows by 16 MB/s (8 lossy queues that each grow by 2
+    // MB/s) less the drain of 8 paused queues.
     assert!(near(first.time, 50.25, 1e-6), "{first:?}");
     let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
     assert!(near(full, 18.0, 1e-6), "full, not more: {full}");

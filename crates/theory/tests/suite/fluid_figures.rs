@@ -98,7 +98,7 @@ fn plasticine_figure_3_has_its_two_phases() {
 
 #[test]
 fn plasticine_figure_4_tends_to_nothing() {
-    // PLA-F4-1: the share is aH / (1 + aH + n aL).
+    // PLA-F4-1: the share of the high priority is aH / (1 + aH + n aL).
     let figure = panel("plasticine-4", "plasticine-4");
     assert!(falls(&figure.series[0]));
     for n in [0.0_f64, 7.0, 50.0] {
@@ -114,8 +114,8 @@ fn tdt_figure_3_parts_where_the_old_queue_leaves_the_threshold() {
         assert!(gap.abs() < 1e-6, "a slow burst: it follows, {time} ms");
     }
     assert!(at(&fast, "old queue", 1.5) > at(&fast, "threshold", 1.5) + 10.0, "a fast one: it lags");
-    // By Eq. 3, the new queue gets a third of the buffer, after the time B / (3 C). By Eq. 7, t2 -
-    // t0 = B / (2 (2 (R - C) - C)) = B / 18 C.
+    // By TDT Eq. 3, the new queue gets a third of the buffer, after the time B / (3 C). By TDT Eq.
+    // 7, t2 - t0 = B / (2 (2 (R - C) - C)) = B / 18 C.
     let met = |figure: &Figure| {
         let meets = |&&(time, length): &&(f64, f64)| {
             time > 1.0 && (length - at(figure, "threshold", time)).abs() < 1e-6
@@ -143,7 +143,7 @@ fn reverie_figures_4_and_5_have_the_worked_values() {
         );
     }
     // REV-F4-2: the condition for many queues is not exact for few queues, because 10 lossless
-    // queues and 1 lossy queue give 0.7.
+    // queues and 1 lossy queue have the ratio 0.7.
     assert!((at(&ratio, "1 lossy queue", 10.0) - 0.7).abs() < 0.005);
     // REV-F5a-1.
     let pause = panel("reverie-5", "reverie-5a");

@@ -141,7 +141,7 @@ fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 5.0, start: 0.0, end: 50.0 }))
         .and_then(|fluid| fluid.run(40.0))
         .expect("it runs");
-    // The count reaches 8 net packets at time 2, with a growth of 4 per unit of time.
+    // The queue grows by 4 packets per unit of time, so the net count reaches 8 packets at time 2.
     // TM2 ends at time 5.
     assert_eq!(run.state(0, 1.99), PortState::Normal);
     assert_eq!(run.state(0, 2.01), PortState::Absorption);
@@ -176,7 +176,8 @@ fn absorption_ends_three_packets_after_the_burst() {
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 5.0, start: 0.0, end: 6.0 }))
         .and_then(|fluid| fluid.run(40.0))
         .expect("it runs");
-    // NEC = 10 packets are reached at 4 per unit of time. The burst ends at time 6.
+    // The queue grows by 4 packets per unit of time, so the net count reaches NEC = 10 packets at
+    // time 2.5. The burst ends at time 6.
     assert_eq!(
         [2.49, 2.51, 8.99, 9.01].map(|time| run.state(0, time)),
         [PortState::Normal, PortState::Absorption, PortState::Absorption, PortState::Normal]
@@ -214,8 +215,8 @@ fn limits_jump_when_a_queue_becomes_congested() {
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 2.0, start: 5.0, end: 50.0 }))
         .and_then(|fluid| fluid.run(20.0))
         .expect("it runs");
-    // A lone queue gets half of the buffer. The new queue reaches 0.9 T at q = 0.9 (0.5 - ...), and
-    // n jumps at this point.
+    // A lone queue gets half of the buffer. When the new queue reaches 0.9 of its threshold, it is
+    // congested, and the count n jumps to 2.
     assert!(near(run.length(0, 4.0), 0.5, 1e-9));
     let jump = run
         .breakpoints()

@@ -13,7 +13,8 @@ pub(crate) fn steady(buffer: f64, weights: &[f64]) -> (f64, Vec<f64>) {
     (rest, weights.iter().map(|weight| weight * rest).collect())
 }
 
-/// An old queue: its weight ω and its drain rate γ.
+/// A queue that was at its limit before the burst (an old queue): its weight ω and its drain rate
+/// γ.
 pub(crate) type Old = (f64, f64);
 
 /// A burst at rate r to `count` new queues of weight ω, each on an empty port of rate 1.
@@ -101,7 +102,7 @@ pub(crate) fn sonic(
 
 /// A switch with `old` queues at their limits and new, empty queues, each on a separate port.
 /// Several old queues share a port if γ is a fraction: queues with γ = 1/k are in groups of k.
-/// Weights are frozen, and all queues are overloaded.
+/// The queues' weights stay constant, and all queues are overloaded.
 pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid, usize) {
     let most = old.iter().map(|(_, gamma)| (1.0 / gamma).round() as usize).max().unwrap_or(1);
     let mut slots = Vec::new();

@@ -96,8 +96,9 @@ fn frozen_abm_weights_agree_in_every_regime() {
     }
 }
 
-/// Erratum E-ABM-4: with old weights 2 and 0.5, the printed limit between the cases is 3.8. This
-/// limit assigns r = 3.45 to case 1, although one queue cannot follow its threshold.
+/// Erratum E-ABM-4: with old queues of weights 2 and 0.5, the printed limit between the paper's two
+/// cases is a burst rate of 3.8. The printed limit assigns the rate 3.45 to case 1, although one
+/// queue cannot follow its threshold.
 #[test]
 fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight_percent_too_optimistic() {
     let old = [(2.0, 1.0), (0.5, 1.0)];
@@ -110,7 +111,8 @@ fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight
     let (found, burst) = first(3.45);
     assert!(near(found, 0.083_624, 1e-5), "{found}");
     assert!(near(first_drop_case_1(1.0, &old, burst), 0.090_703, 1e-5));
-    // The printed form is right up to the limit per queue, which is 2.75.
+    // The printed form is right for burst rates up to 2.75, above which one queue cannot follow its
+    // threshold.
     let (found, burst) = first(2.7225);
     assert!(near(found, 0.129_01, 1e-4) && near(found, first_drop_case_1(1.0, &old, burst), 1e-9));
     let (found, burst) = first(8.0);
@@ -199,7 +201,7 @@ fn complete_sharing_fills_the_buffer_and_stays_full() {
     assert!(near(first.time, 0.25, 1e-9) && near(first.stored, 0.75, 1e-9));
     assert!(near(run.occupancy(5.0), 1.0, 1e-9));
     // The queues' arrivals share two free units of space per unit of time in the ratio 2 : 4. So
-    // the slow queue loses a third of a unit until it is empty.
+    // the slow queue loses a third of a unit per unit of time until it is empty.
     assert!(near(run.length(0, 0.25 + 0.3), 0.25 - 0.3 / 3.0, 1e-9));
     assert_eq!(run.length(0, 20.0), 0.0);
 }

@@ -106,7 +106,7 @@ fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
 /// A way to write a list as more groups of equal meaning, and the answers that must not change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Grouping {
-    /// An element is a sum, so splitting the element changes no answer.
+    /// An element of the list is a sum, so splitting the element changes no answer.
     Sum,
     /// The first element's answers depend on the sum of the other elements.
     /// So splitting another element changes no answer of the first element.
@@ -114,7 +114,8 @@ enum Grouping {
     /// The first element's answers depend on the smallest of the other elements.
     /// So repeating another element changes no answer of the first element.
     SmallestOfOthers,
-    /// Elements are independent, so repeating an element repeats its column.
+    /// The list's elements are independent, so repeating an element repeats its column of the
+    /// table.
     Columns,
 }
 

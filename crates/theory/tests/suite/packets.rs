@@ -10,7 +10,7 @@ use bufferlab_theory::fluid::{
 use bufferlab_units::{BitRate, Time};
 
 /// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A. The buffer
-/// has 4 MB, so that an 800th of the buffer is still three packets.
+/// has 4 MB, so that even 1/800 of the buffer is three packets.
 pub(crate) const PORTS: usize = 16;
 pub(crate) const BUFFER: u64 = 4_000_000;
 pub(crate) const MTU: u64 = 1_500;
@@ -19,7 +19,7 @@ const LINE: BitRate = BitRate::gbps(1);
 const LINE_BYTES: f64 = 125e6;
 /// Number of the port that receives the burst.
 const BURST_PORT: u16 = 15;
-/// Arrival rate at a port with old queues (line rates).
+/// Arrival rate at a port with old queues, as a multiple of the line rate.
 const OVERLOAD: f64 = 2.5;
 const END: Time = Time::from_ms(600);
 
@@ -104,8 +104,8 @@ impl Cell {
         let (ports, queues) = self.layout.old();
         let rate = BitRate((OVERLOAD * 1e9 / queues as f64).round() as u64);
         let count = ports * queues;
-        // Starts are staggered. Simultaneous packets for one port would be small bursts, which a
-        // liquid does not have.
+        // The sources start at staggered times. Simultaneous packets for one port would be small
+        // bursts, which a liquid does not have.
         let old = (0..count).map(|number| Stream {
             port: (number / queues) as u16,
             priority: 1 + (number % queues) as u8,

@@ -48,7 +48,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Whether packets and fluid model agree in time and length within 3 % and one packet.
+    /// Whether the packets and the fluid model agree in the time and length of the first drop,
+    /// within 3 % and one packet.
     fn is_within(&self) -> bool {
         let time = 0.03 * self.fluid.seconds + self.cell.packet_time();
         let length = 0.03 * self.fluid.stored + MTU as f64;
@@ -262,9 +263,9 @@ fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_toget
     assert!(few > 0.2 && more < 0.08, "{few} {more}");
 }
 
-/// A round of the port is one packet of 12 us. With refresh intervals of whole packets,
-/// a queue is always sampled at one point of its small oscillation, so a limit of a few packets
-/// causes no error.
+/// A port sends one packet of 12 us per round. If the refresh interval is a whole number of
+/// packets, each refresh sees a queue at one point of its small oscillation. So a limit of a few
+/// packets causes no error.
 #[test]
 fn refreshed_in_step_with_the_packets_abm_agrees_and_out_of_step_it_does_not() {
     let deviation = |us| {

@@ -99,7 +99,7 @@ fn thresholds_of_dynamic_thresholds_and_abm_for_1_to_32_queues() -> Tested {
 #[test]
 fn the_table_of_absorbed_bursts_in_abm_figure_5() -> Tested {
     // The values are the stored data (r - 1)*t1 in KB, for B = 1 MB, C = 1 Gb/s,
-    // alpha 0.5 before and 1024 for the burst.
+    // alpha 0.5 for the old queues and alpha 1024 for the burst.
     let rates = [2.0, 3.0, 5.0, 10.0, 20.0, 40.0];
     let omega = |count, gamma| abm::omega(0.5, count, gamma);
     let rows = [

@@ -73,7 +73,7 @@ pub(super) struct Rails {
     pub(super) servers_per_leaf: u32,
     pub(super) spines: u32,
     pub(super) links_per_pair: u32,
-    /// Number of switches before the first leaf.
+    /// Number of switches of the network that precede the first leaf.
     pub(super) first: u32,
 }
 

@@ -48,8 +48,8 @@ const STEEPEST: f64 = 1.5;
 /// Largest number of ACKs per segment of growth in ns-3, before any loss and after
 /// a timeout (CntClamp).
 const ARTIFACT_SLOWEST: f64 = 20.0;
-/// Number of windows in which ns-3 adds one segment on the plateau.
-/// `ARTIFACT_FASTEST` is the least number of ACKs per segment.
+/// Number of windows after which ns-3 grows the window by one segment on the plateau.
+/// `ARTIFACT_FASTEST` is the least number of ACKs per segment of growth.
 const ARTIFACT_FLAT: f64 = 100.0;
 const ARTIFACT_FASTEST: f64 = 2.0;
 
@@ -63,7 +63,7 @@ fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
     }
 }
 
-/// State of the control Cubic.
+/// State of the congestion control Cubic.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     /// Window W_max at which the cubic function is flat (segments).
@@ -104,7 +104,8 @@ impl Cubic {
         let passed = ack.now.saturating_sub(self.last_ack);
         self.last_ack = ack.now;
         if !ack.may_grow {
-            // Time in which the window may not grow is no growth time (RFC 9438 section 4.2).
+            // Time in which the window may not grow does not count as growth
+            // time (RFC 9438 section 4.2).
             self.epoch = self.epoch.map(|epoch| epoch + passed);
             return;
         }
@@ -201,7 +202,7 @@ impl Controller for Cubic {
         self.after_timeout = event == CongestionEvent::Timeout;
         let is_artifact = config.states == CongestionStates::Ns3;
         if is_artifact && self.after_timeout {
-            // After a timeout, ns-3 resets all state (CubicReset).
+            // After a timeout, ns-3 resets all state of Cubic (CubicReset).
             (self.plateau, self.prior) = (0.0, 0.0);
         }
         // After a loss, RFC 9438 section 4.6 reduces the flight size, as RFC 5681 does. Instead,

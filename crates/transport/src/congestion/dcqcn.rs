@@ -105,7 +105,7 @@ bufferlab_params::choices! {
     }
 }
 
-/// Parameters of the control DCQCN.
+/// Parameters of the congestion control DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcqcnParameters {
     /// Reaction of the flow to a congestion notification.
@@ -150,7 +150,7 @@ bufferlab_params::choices! {
 }
 
 impl DcqcnSet {
-    /// Parameters of the published set for a host of this line rate.
+    /// Values of a published parameter set for a host of this line rate.
     #[must_use]
     pub fn parameters(self, line_rate: BitRate) -> DcqcnParameters {
         match self {
@@ -189,7 +189,8 @@ impl DcqcnSet {
 /// Line rate for which HPCC's parameters are given. For other line rates, the parameters are scaled
 /// in proportion.
 const HPCC_RATE: BitRate = BitRate::gbps(25);
-/// Least rate of sets whose source has no least rate (100 Mb/s in HPCC's and Reverie's code).
+/// Least rate of a flow in parameter sets whose source states no least rate (100 Mb/s
+/// in HPCC's and Reverie's code).
 const MIN_RATE: BitRate = BitRate::mbps(100);
 
 fn hpcc(line_rate: BitRate) -> DcqcnParameters {
@@ -227,7 +228,7 @@ fn paper(line_rate: BitRate) -> DcqcnParameters {
     }
 }
 
-/// State of the control DCQCN, with its parameters.
+/// State of the congestion control DCQCN, with its parameters.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     parameters: DcqcnParameters,

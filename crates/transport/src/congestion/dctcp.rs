@@ -43,7 +43,7 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |_, _| CongestionControl::Dctcp(Dctcp::new(gain, alpha))))
 }
 
-/// State of the control DCTCP.
+/// State of the congestion control DCTCP.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     /// Smoothed fraction α of marked segments.

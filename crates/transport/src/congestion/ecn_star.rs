@@ -3,8 +3,8 @@
 use super::{CongestionControl, CongestionControlInfo, NewReno};
 
 /// Registry entry of ECN*. As in NewReno, marks halve the window, once per round trip. The
-/// difference is in the switch: it marks by the instantaneous queue length, with K near one
-/// bandwidth-delay product.
+/// difference is in the switch, which marks by the instantaneous queue length with a threshold K
+/// near one bandwidth-delay product.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "ecn-star",
     aliases: &[],

@@ -65,7 +65,7 @@ struct Law {
     flows: u32,
 }
 
-/// State of the control HPCC.
+/// State of the congestion control HPCC.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
     law: Law,

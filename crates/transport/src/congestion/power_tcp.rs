@@ -93,7 +93,7 @@ const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 /// Power up to which the public ns-3 code omits the moving average.
 const ARTIFACT_EASY_POWER: f64 = 0.5;
 
-/// State of the control PowerTCP.
+/// State of the congestion control PowerTCP.
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
     /// Smoothed normalised power Γ. The power is 1 at the target equilibrium without additive

@@ -16,8 +16,8 @@ pub(super) fn segments(config: &TcpConfig, rate: BitRate) -> f64 {
     rate.0 as f64 * config.base_rtt.as_secs_f64() / (8.0 * f64::from(config.segment_wire_bytes))
 }
 
-/// Sets a window W (segments), sent at the rate W/T.
-/// W is at most one bandwidth-delay product of the sender's link.
+/// Sets a window of W segments, sent at the rate W per base round trip. W is at most one
+/// bandwidth-delay product of the sender's link.
 pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64 {
     let most = segments(config, config.line_rate);
     let least = match config.states {

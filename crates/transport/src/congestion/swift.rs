@@ -42,7 +42,7 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
 
 /// Additive increase ai (segments per round trip).
 const INCREASE: f64 = 1.0;
-/// Weight β of the excess of the delay over the target, relative to the delay.
+/// Weight β of the relative excess of the delay, (delay − target) / delay.
 const DECREASE: f64 = 0.8;
 /// Largest single decrease max_mdf of the window.
 const DEEPEST: f64 = 0.5;
@@ -56,7 +56,7 @@ const SMALLEST: f64 = 0.001;
 /// Number of consecutive timeouts that reset the window to the smallest (RETX_RESET_THRESHOLD).
 const TIMEOUTS_TO_RESET: u32 = 5;
 
-/// State of the control Swift.
+/// State of the congestion control Swift.
 #[derive(Clone, Debug)]
 pub struct Swift {
     /// Window of the flow (segments). The window may be less than one segment.
@@ -83,8 +83,8 @@ impl Swift {
 
     /// Target delay of Swift: the base target, plus an amount that is larger for smaller windows.
     /// With one target for all windows, many small flows would compete for a queue that cannot be
-    /// kept short (section 3.5 of the Swift paper). The paper's term per hop is omitted, because
-    /// the base target includes the path's base round trip.
+    /// kept short (section 3.5 of the Swift paper). The paper's addition per hop is omitted,
+    /// because the base target includes the path's base round trip.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;

@@ -34,7 +34,7 @@ const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 const ARTIFACT_GAMMA: f64 = 0.7;
 const ARTIFACT_EASY_GAMMA: f64 = 0.9;
 
-/// State of the control θ-PowerTCP.
+/// State of the congestion control θ-PowerTCP.
 #[derive(Clone, Debug)]
 pub struct ThetaPowerTcp {
     /// Smoothed normalised power Γ of the flow.

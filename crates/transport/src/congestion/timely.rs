@@ -69,7 +69,7 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Timely::new(law, config, window))))
 }
 
-/// Parameters of the control TIMELY.
+/// Parameters of the congestion control TIMELY.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     /// Round-trip time T_low below which the rate grows.
@@ -91,7 +91,7 @@ const DECREASE: f64 = 0.8;
 /// section 4.3).
 const PATIENCE: u32 = 5;
 
-/// State of the control TIMELY.
+/// State of the congestion control TIMELY.
 #[derive(Clone, Debug)]
 pub struct Timely {
     law: Law,
@@ -105,7 +105,8 @@ pub struct Timely {
     calm: u32,
     /// Segment number above which an ACK causes the next update.
     updated_at: u32,
-    /// Whether the control has computed a rate. The rate then replaces the first window.
+    /// Whether the congestion control has computed a rate. From then on, the
+    /// rate replaces the first window.
     governs: bool,
 }
 

@@ -200,7 +200,8 @@ impl QueuePair {
             delivered -= self.sacked.remove_below(cumulative);
         }
         self.una = cumulative;
-        // After the sender went back, an ACK for segments that were sent earlier may still arrive.
+        // After a return to an earlier segment (go-back-N), an ACK for segments that were
+        // sent before may still arrive.
         self.next = self.next.max(cumulative);
         self.resent_below = self.resent_below.max(cumulative);
         self.lost_below = self.lost_below.max(cumulative);
@@ -243,8 +244,8 @@ impl QueuePair {
         self.deadline
     }
 
-    /// Handles the deadline of the retransmission timer. Early calls do nothing and return false.
-    /// After a timeout (true), callers call [`Self::poll_transmit`].
+    /// Handles the deadline of the retransmission timer. Calls before the deadline do nothing and
+    /// return false. After a timeout (true), callers call [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;

@@ -126,7 +126,7 @@ impl Responder {
     }
 
     /// Handles the deadline of the ACK timer. Returns the coalesced ACK if the deadline has passed.
-    /// Early calls do nothing.
+    /// Calls before the deadline do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<RdmaAck> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0), false))

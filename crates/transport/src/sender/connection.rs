@@ -44,7 +44,7 @@ impl Sender {
 
     /// Sends this new message over an open connection without a handshake. No segment of the
     /// message may have been sent. The window, the slow-start threshold, the round-trip estimate
-    /// and the control's state are those after the previous message.
+    /// and the control's state remain from the previous message.
     ///
     /// `idle_restart` concerns a connection that was idle for longer than its retransmission
     /// timeout. After this time, a connection begins with the smaller of its window and the initial

@@ -47,8 +47,8 @@ fn without_offload_every_ack_releases_two_segments_of_slow_start() {
 #[test]
 fn a_burst_waits_for_a_third_of_the_window() {
     // With each ACK, the window grows by one and one segment leaves. The free space of the window
-    // is 2, then 4 segments; 4 is a third of 14. Later the free space is 2, 4, then 6 segments, and
-    // a third of 17 is 5.
+    // is 2, then 4 segments, a third of the window of 14. Later the free space is 2, 4, then 6
+    // segments, and a third of the window of 17 is 5.
     assert_eq!(after_each_ack(44, 8), [0, 4, 0, 0, 6, 0, 0, 6]);
 }
 

@@ -111,7 +111,8 @@ fn hyper_increase_needs_timer_and_byte_counter() {
 fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     let mut flow = Flow::new("reverie", 25);
     flow.notify(0);
-    // The first notification starts the timers, so alpha has fallen four times at the first cut.
+    // The first notification starts the timers, so alpha has fallen four
+    // times at the first rate cut.
     flow.expect(0, 25.0, 25.0, 1.0);
     flow.expect(3, 25.0, 25.0, KEEP.powi(3));
     let first = 25.0 * (1.0 - KEEP.powi(4) / 2.0);

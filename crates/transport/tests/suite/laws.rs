@@ -429,20 +429,20 @@ fn powertcp_follows_algorithm_1() {
     let mut flow = Flow::new("powertcp", config());
     let power = |flow: &Flow| probed(&flow.control, "power");
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 0, 0)], ..TestAck::default() });
-    // In 8 us the queue grew by 10 kB while 10 kB were sent. So the current is 2 b, the voltage 100
-    // + 10 kB, the power 2.2, and the smoothed power 1 + 0.1 * 1.2.
+    // In 8 us the queue grew by 10 kB while 10 kB were sent. So the current is twice the bandwidth
+    // b, the voltage 100 + 10 kB, the power 2.2, and the smoothed power 1 + 0.1 * 1.2.
     flow.ack(TestAck { telemetry: &[report(8, 10_000, 10_000)], ..TestAck::default() });
     near(power(&flow), 1.12, 1e-9);
     let first = 0.9 * (100.0 / 1.12 + 10.0) + 0.1 * 100.0;
     near(flow.paced_window(), first, 1e-2);
     // The old window does not change within the round trip, and the present window changes. The
-    // gradient of the queue length is 2 b for a tenth of T.
+    // gradient of the queue length is twice the bandwidth for a tenth of T.
     flow.ack(TestAck { telemetry: &[report(16, 30_000, 20_000)], ..TestAck::default() });
     let smoothed = 0.9 * 1.12 + 0.1 * (3.0 * 1.3);
     near(power(&flow), smoothed, 1e-9);
     let second = 0.9 * (100.0 / smoothed + 10.0) + 0.1 * first;
     near(flow.paced_window(), second, 1e-2);
-    // The old window of the next round is the present window.
+    // At the start of the next round trip, the present window becomes the old window.
     let third_power = 0.9 * smoothed + 0.1 * 1.3;
     flow.ack(TestAck { new_round: true, telemetry: &[report(24, 30_000, 30_000)], ..TestAck::default() });
     let third = 0.9 * (100.0 / third_power + 10.0) + 0.1 * second;

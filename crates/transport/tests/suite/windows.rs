@@ -90,13 +90,14 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
         assert_eq!(sender.wake_at(&config, now), now + gap);
         now += gap;
     }
-    // After a delay of half a gap, the next segment is on time. After many gaps, no burst follows.
+    // After a delay of half a gap, the next segment is on time. After a delay of
+    // many gaps, no burst follows.
     send(&mut sender, &config, now + Time::from_ns(800), 1);
     assert_eq!(sender.wake_at(&config, now + Time::from_ns(800)), now + gap);
     let late = now + Time::from_us(20);
     send(&mut sender, &config, late, 1);
     assert_eq!(sender.wake_at(&config, late), late + gap);
-    // While the window limits the sender, its pace has no effect.
+    // While the window limits the sender, the sender's pace has no effect.
     let mut now = late;
     while sender.in_flight() < 50 {
         now = sender.wake_at(&config, now);

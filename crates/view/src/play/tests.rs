@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Choices for a burst that has arrived about 65 us after the start.
+/// Choices of the playground's user, for a burst that has arrived about 65 us after the start.
 fn fast(priority: u64) -> Choices {
     Choices {
         ports: 8,

@@ -2,7 +2,7 @@
 //!
 //! A packet has one frame for its arrival, and one frame for its departure or eviction. The frame
 //! at which the switch marks the packet mentions the mark, and so do later frames of the packet.
-//! Pauses have no frames.
+//! The file has no frames for pauses.
 //!
 //! The simulator has no bytes of packets. The file contains an Ethernet frame with the true length,
 //! and with an IPv4 and a UDP header that identify flow and queue. Hosts are 10.x.y.z by the number

@@ -88,7 +88,8 @@ fn windows_of_every_width_say_what_the_packets_say() {
             for (point, &time) in window.times.iter().enumerate() {
                 let expected = held(&rows, time.min(END), name);
                 let total: u64 = window.groups.iter().map(|group| group.held[point]).sum();
-                // The last point may end after the window, where the window reads no row.
+                // The time span of the last point may end after the window, where the window reads
+                // no row.
                 if time <= until {
                     assert_eq!(total, expected.values().sum::<u64>(), "{by:?} {from}..{until} at {time}");
                     for group in window.groups.iter().filter(|group| !group.name.ends_with("others")) {
@@ -102,8 +103,8 @@ fn windows_of_every_width_say_what_the_packets_say() {
                 |row: &&PacketBrief| row.time_ps >= window.times[0] - window.step && row.time_ps < until;
             let lost = rows.iter().filter(inside).filter(|row| row.event == PacketEvent::Dropped).count();
             let said = window.sums[PacketEvent::Dropped as usize];
-            // The last point may extend beyond the window's end, so the numbers of losses may
-            // differ slightly.
+            // The time span of the last point may extend beyond the window's end, so the numbers of
+            // losses may differ slightly.
             assert!(said.abs_diff(lost as u64) <= 40, "{said} {lost}");
             let marks = window.losses.iter().filter(|loss| loss.time < from || loss.time > until).count();
             assert_eq!(marks, 0);

@@ -71,7 +71,7 @@ fn a_request_that_is_never_complete_does_not_keep_its_connection() {
     assert!(rest(without_body).starts_with("HTTP/1.1 408"), "the header was complete");
     assert!((8..20).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
     assert!(dripping.join().expect("no panic") < Duration::from_secs(20));
-    // The server has answered other clients all the time.
+    // In the meantime, the server has answered other clients.
     assert!(answer(&url, CHOICES).starts_with("HTTP/1.1 200"));
 }
 

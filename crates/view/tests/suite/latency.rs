@@ -28,7 +28,7 @@ const TURN: &str = "async (id, value) => {
     return [performance.now() - begin, answered - begin, drawn - begin, simulated];
 }";
 
-/// Changes of a control that are measured for every policy and buffer.
+/// Controls whose change the test measures, each with two values, for every policy and buffer size.
 const CHANGES: [(&str, [&str; 2]); 5] = [
     ("burst_kb", ["2000", "1000"]),
     ("senders", ["31", "8"]),

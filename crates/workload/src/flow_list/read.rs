@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
             }
             Ok(skipped)
         };
-        // If the file cannot be read a second time, the line is approximate.
+        // If the file cannot be read a second time, the line number is approximate.
         position.line() + skipped().unwrap_or(0)
     }
 

@@ -14,10 +14,10 @@ use std::path::Path;
 /// its final name. Equal flows always give equal bytes.
 ///
 /// # Errors
-/// [`FlowListError::NotWritable`] for a flow that no list can express. This flow has no data, goes
-/// to its own sender, or opens its connection after its start. Or the class of the flow is outside
-/// of `classes`, or has a name that would read back differently. [`FlowListError::Io`] for a file
-/// system error.
+/// [`FlowListError::NotWritable`] for a flow that no list can express. This flow has no data,
+/// has its sender as receiver, or opens its connection after its start. Or the class of the flow
+/// is outside of `classes`, or has a name that would read back differently.
+/// [`FlowListError::Io`] for a file system error.
 pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> Result<(), FlowListError> {
     for (index, flow) in flows.iter().enumerate() {
         if let Some(problem) = problem(flow, classes) {

@@ -111,7 +111,8 @@ fn host_number((index, name): (u32, &String)) -> Option<(u32, u32)> {
     Some((name.strip_prefix('h')?.parse().ok()?, index))
 }
 
-/// Converts an error with its line to a fault; a file of another tool has no line.
+/// Converts an error in a flow list to a fault with the line. For a file of another
+/// tool, the fault has no line.
 fn fault(error: &FlowListError, content: &[u8]) -> Fault {
     let is_own = matches!(error, FlowListError::Cell { .. } | FlowListError::FieldCount { .. });
     if let Some(foreign) = Foreign::but_not(content, LIST_OF_FLOWS).filter(|_| !is_own) {

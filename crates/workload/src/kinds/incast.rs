@@ -97,8 +97,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         offered_bps,
         words,
     };
-    // This trial builds the source, so that its errors are reported at the parameters that cause
-    // them.
+    // This trial builds the source, and reports an error of the source
+    // at the parameter in question.
     let queries = QueryNumbers::default();
     let trial = incast.source(context.seed(), context.class(), &network.racks(), 0, queries, duration);
     trial.map_err(|error| refused(&error, "queries_per_second_per_host"))?;

@@ -151,8 +151,8 @@ impl MultiGets {
             let help = "name a [[transport]] such as one with congestion_control = \"dctcp\"";
             return Err(fault.help(help).into());
         }
-        // This trial builds the closed loop, so that its errors are reported at the parameters that
-        // cause them.
+        // This trial builds the closed loop, and reports an error of the loop
+        // at the parameter in question.
         match self.closed_loop(context.seed(), context.class(), QueryNumbers::default(), end) {
             Ok(_) => Ok(()),
             Err(SourceError::LoopFanIn { fan_in, client, available }) => {

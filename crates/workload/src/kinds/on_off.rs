@@ -175,8 +175,8 @@ fn check_uplinks(context: &WorkloadContext<'_>, carrier: &Carrier, between: &Bet
 }
 
 impl OnOff {
-    /// Builds the source as a trial, so that its errors are reported at the parameters that cause
-    /// them.
+    /// Builds the source as a trial, and reports an error of the source
+    /// at the parameter in question.
     fn check(&self, context: &WorkloadContext<'_>, has_pairs: bool) -> Result<(), Faults> {
         let (network, end) = (context.network()?, context.duration()?);
         let kinds = std::iter::once(self.own).chain(self.others.iter().map(|other| other.kind)).collect();

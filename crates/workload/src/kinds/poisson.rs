@@ -64,7 +64,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Capacity of the network of which the load is a fraction.
+    /// Network capacity that corresponds to a load of 1.
     pub enum LoadReference {
         LeafUplinks = "leaf_uplinks": "capacity from the racks' switches to other switches",
         HostLinks = "host_links": "capacity of the access links",
@@ -116,8 +116,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     );
     let offered_bps = flows_per_second_per_host * senders * sizes.mean() * 8.0;
     let poisson = Poisson { sizes, flows_per_second_per_host, pattern, between, offered_bps, words };
-    // This trial builds the source, so that its errors are reported at the parameters that cause
-    // them.
+    // This trial builds the source, and reports an error of the source
+    // at the parameter in question.
     let trial = poisson.source(context.seed(), context.class(), &network.racks(), 0, duration);
     trial.map_err(|error| super::incast::refused(&error, "load"))?;
     Ok(Box::new(poisson))
@@ -187,7 +187,7 @@ fn between(params: &Params, context: &WorkloadContext<'_>) -> Result<Option<Ends
     Ok(Some((context.hosts(params, "from")?, context.hosts(params, "to")?)))
 }
 
-/// Share of one host in the capacity that a load refers to, in the network as built.
+/// Share of one host in the network capacity that corresponds to a load of 1, before any failure.
 fn capacity_bps_per_host(
     context: &WorkloadContext<'_>,
     network: &Topology,

@@ -159,7 +159,7 @@ fn rules(params: &Params, context: &WorkloadContext<'_>) -> Result<Vec<AddressRu
     if is_complete { Ok(rules) } else { Err(Faults(faults)) }
 }
 
-/// Converts an error to a fault at its place: a line of a text file, or else the parameter.
+/// Converts an error in a trace to a fault at a line of the trace, or else at the parameter.
 fn fault(error: &TraceError, content: &[u8]) -> Fault {
     let may_be_foreign = matches!(
         error,

@@ -31,8 +31,9 @@ fn the_mean_of_samples_is_the_analytic_mean_of_every_builtin() {
     for builtin in BUILTIN_SIZES {
         let sizes = SizeDistribution::builtin(builtin.name).unwrap();
         let mean = sizes.mean();
-        // Tails are heavy (data mining: 8 standard deviations per mean). So the number of samples
-        // comes from the analytic variance: 2 % are four standard errors.
+        // Tails are heavy (in data mining the standard deviation is 8 times the
+        // mean). So the number of samples comes from the analytic variance: 2 % of
+        // the mean are four standard errors.
         let squared_variation = second_moment(&sizes) / (mean * mean) - 1.0;
         let samples = (squared_variation * (4.0_f64 / 0.02).powi(2)).ceil() as u64;
         let mut stream = RandomStream::new(1, "sizes", 0);

@@ -23,7 +23,7 @@ pub(super) enum Parse {
     NoAddress,
 }
 
-/// Type of the header before the packets of an interface
+/// Link type of a capture: the header before the packets of an interface
 /// (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
@@ -64,7 +64,7 @@ impl Link {
         }
     }
 
-    /// Parses a packet that was `length` bytes long and of which `bytes` were captured.
+    /// Parses a packet of `length` bytes, of which the capture has `bytes`.
     pub(super) fn parse(self, bytes: &[u8], length: u32) -> Parse {
         let kind = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         // Parses a packet after a header that exists only in the capture.

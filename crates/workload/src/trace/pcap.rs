@@ -51,7 +51,7 @@ struct Capture<'a> {
 }
 
 impl Capture<'_> {
-    /// Converts the reason why the records of a capture end to a result.
+    /// Converts the reason for the end of a capture's records to success or an error.
     fn stop(&mut self, stop: Stop) -> Result<(), TraceError> {
         let path = self.path.to_owned();
         let place = PacketPlace::Number(self.packets);

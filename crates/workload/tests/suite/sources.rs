@@ -38,7 +38,7 @@ fn only_the_named_hosts_send_and_receive_and_nobody_sends_to_itself() {
         |senders, receivers| PoissonParams { between: Some((senders, receivers)), ..poisson(&racks) };
     let flows = poisson_flows(between(&[1, 2], &[2, 5, 6]));
     let count = |src, dst| flows.iter().filter(|flow| (flow.src, flow.dst) == (src, dst)).count();
-    // A sender has a thousand flows; five standard deviations of a binomial count are 75 and 80.
+    // A sender has a thousand flows; five standard deviations of the binomial counts are 75 and 80.
     for (src, dst, expected) in [(1, 2, 333), (1, 5, 333), (1, 6, 333), (2, 5, 500), (2, 6, 500)] {
         assert!(count(src, dst).abs_diff(expected) < 130, "{src} to {dst}: {}", count(src, dst));
     }
@@ -144,8 +144,8 @@ fn the_offered_load_is_the_one_asked_for() {
     };
     let bytes: u64 = poisson_flows(params).iter().map(|flow| flow.size).sum();
     let load = bytes as f64 * 8.0 / (12.0 * capacity_bps * 10.0);
-    // About 52,000 flows have sizes that vary by 2.2 means, so the standard error
-    // is 1 % of the load.
+    // The sizes of about 52,000 flows have a standard deviation of 2.2 means, so the
+    // standard error of the load is 1 %.
     assert!((load / 0.6 - 1.0).abs() < 0.04, "{load}");
 }
 

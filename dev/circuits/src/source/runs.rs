@@ -5,7 +5,7 @@ use bufferlab_metrics::RunSink;
 use bufferlab_sim::Simulation;
 use std::path::Path;
 
-/// Simulates a scenario with the scheme's policy and records the operations of its first switch.
+/// Simulates a scenario with the recorded policy, and records the operations of its first switch.
 ///
 /// # Errors
 /// If the scenario is invalid with this policy, or the run fails.

@@ -92,7 +92,7 @@ impl TcpReceiver for Receiver {
 /// A test case of a TCP receiver: segments that arrive, and the expected ACKs.
 #[derive(Clone, Debug)]
 pub struct ReceiverCase {
-    /// Claim of the case, and source of its numbers.
+    /// Claim that the case tests, and source of the expected numbers.
     pub head: Head,
     /// Length of the tested flow (segments).
     pub segments: u32,

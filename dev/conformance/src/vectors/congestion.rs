@@ -1,8 +1,8 @@
 //! Vectors of congestion controls: the effect of an ACK, a mark, a loss, switch telemetry or a
 //! congestion notification on a flow's window and pace.
 //!
-//! Every control has a file `testdata/congestion/<name>.toml`. To test a custom control, write a
-//! [`Controller`] and call [`ControlCase::run`].
+//! Every congestion control has a file `testdata/congestion/<name>.toml`. To test a custom
+//! congestion control, write a [`Controller`] and call [`ControlCase::run`].
 //!
 //! ```toml
 //! [[case]]
@@ -21,7 +21,7 @@
 //! | key | meaning |
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the RFC or paper and its section, or the calculation. |
-//! | `control`, `params` | Registry name of the control; parameters that differ from the defaults. Times and rates are texts such as `"80 us"` and `"10 Gb/s"`. |
+//! | `control`, `params` | Registry name of the congestion control; parameters that differ from the defaults. Times and rates are texts such as `"80 us"` and `"10 Gb/s"`. |
 //! | `profile` | `"paper"` (default) or `"artifact"`, which also selects the congestion states of ns-3. |
 //! | `path` | `line_rate` (`"10 Gb/s"`), `base_rtt` (`"80 us"`) and `segment`, the bytes of a full segment on the wire (1000): a bandwidth-delay product of 100 segments. |
 //! | `first_window` | First window of the flow, in segments (100). |
@@ -29,7 +29,7 @@
 //!
 //! # Step
 //!
-//! Each step has at most one event, then expectations.
+//! Each step of a case has at most one event, then expectations.
 //!
 //! | key | meaning |
 //! |---|---|
@@ -39,13 +39,13 @@
 //! | `round` | Whether the ACK begins a round, as the first ACK of a segment sent after the previous round began (false). |
 //! | `acknowledged`, `next` | Alternative to `round`: number of segments acknowledged so far, and number of the next new segment; `next` stays in effect. |
 //! | `telemetry` | Reports of the switches along the path, in order: `[{ port, at_us, queue, sent, rate }]`, bytes in the queue and bytes that the port has sent; default of `rate`: the line rate. |
-//! | `congestion` | `"loss"`, `"mark"` or `"timeout"`, with `flight` segments in the network. For a control that does not govern its window, the window is then the threshold; after a timeout, one segment. |
+//! | `congestion` | `"loss"`, `"mark"` or `"timeout"`, with `flight` segments in the network. For a congestion control that does not govern its window, the window is then the threshold; after a timeout, one segment. |
 //! | `notification` | A congestion notification arrives in a separate frame. |
 //! | `sent` | The NIC sends a packet of this size (bytes). |
 //! | `repeat` | Number of repetitions of the event (1). |
 //! | `window`, `threshold` | Window and slow-start threshold in segments; `inf` means no threshold. |
-//! | `paced_window` | Base round trip / gap between two segments: the effective window of a control that sets a rate. `inf` means that the control sets no gap. |
-//! | `probes` | Internal state by the names of the control's probes. |
+//! | `paced_window` | Base round trip divided by the gap between two segments: the effective window of a congestion control that sets a rate. `inf` means that there is no gap. |
+//! | `probes` | Internal state by the names of the congestion control's probes. |
 //! | `tolerance` | Accepted relative deviation (0.00001). |
 
 use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
@@ -60,7 +60,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// Relative tolerance of a measured value, because gaps are rounded to whole picoseconds.
+/// Relative tolerance of windows and rates, because gaps between packets are rounded to whole
+/// picoseconds.
 const TOLERANCE: f64 = 1e-5;
 /// Number of segments per round, unless a step gives another number.
 const ROUND: u32 = 1_000;
@@ -68,11 +69,11 @@ const ROUND: u32 = 1_000;
 /// A test case of a congestion control: events, and the expected window and pace.
 #[derive(Clone, Debug)]
 pub struct ControlCase {
-    /// Claim of the case, and source of its numbers.
+    /// Claim that the case tests, and source of the expected numbers.
     pub head: Head,
     /// Congestion control under test.
     pub control: &'static CongestionControlInfo,
-    /// Parameters of the control that differ from the defaults.
+    /// Parameters of the congestion control that differ from the defaults.
     pub params: Vec<(String, ParamValue)>,
     /// Profile (`paper` or `artifact`) for details that the paper does not define.
     pub profile: Profile,
@@ -335,8 +336,8 @@ impl ControlCase {
         self.play(|config, window| configured.start(config, window))
     }
 
-    /// Runs the case with another implementation of the control: `build` receives the flow's
-    /// configuration and first window.
+    /// Runs the case with another implementation of the congestion control. `build` receives the
+    /// flow's configuration and first window.
     ///
     /// # Errors
     /// The first expectation that the control does not meet.

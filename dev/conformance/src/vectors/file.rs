@@ -23,7 +23,7 @@ pub struct VectorFile {
     pub cases: Vec<Case>,
 }
 
-/// A test case for a policy.
+/// A test case for a buffer policy: a switch, and steps with expectations.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Name of the vector file, for messages.
@@ -40,7 +40,7 @@ pub struct Case {
     pub params: Vec<(String, ParamValue)>,
     /// Configuration of the switch on which the case runs.
     pub config: SwitchConfig,
-    /// Steps of the case: events and expectations.
+    /// Steps of the test case: events and expectations.
     pub steps: Vec<Step>,
 }
 
@@ -87,7 +87,7 @@ pub enum VectorEvent {
     },
 }
 
-/// A step of a case: an event and expectations.
+/// A step of a test case: an event and expectations.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Number of the step's line in the file, from 1.

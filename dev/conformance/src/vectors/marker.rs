@@ -1,4 +1,4 @@
-//! Classification and marking in the switch of a case.
+//! Reads the classifier and the marking rule of the switch in a case.
 
 use super::values::given;
 use bufferlab_core::{CLASSIFIERS, Classifier, MARKERS, Marker, Params, Profile, SwitchShape};

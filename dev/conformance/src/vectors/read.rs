@@ -40,11 +40,11 @@ pub enum LoadError {
 /// An expectation of a case that a device did not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// File and line of the step with the expectation.
+    /// File and line of the step whose expectation the device did not meet.
     pub place: String,
     /// Name of the case in the vector file.
     pub case: String,
-    /// Number of the step in the case, from 1.
+    /// Number of the step in the test case, from 1.
     pub step: usize,
     /// Expected and actual result of the step, as text.
     pub what: String,
@@ -59,7 +59,7 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Name, source and position of a case.
+/// Name, source and position of a test case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Name of the vector file, for messages.

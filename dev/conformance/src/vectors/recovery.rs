@@ -29,8 +29,8 @@
 //!
 //! # Step
 //!
-//! Each step has at most one event. After the event, the runner polls the sender until no more
-//! segments are sent, and checks the expectations.
+//! Each step of a case has at most one event. After the event, the runner polls the sender until no
+//! more segments are sent, and checks the expectations.
 //!
 //! | key | meaning |
 //! |---|---|
@@ -124,7 +124,7 @@ impl TcpSender for Sender {
 /// A test case of a TCP sender: ACKs and timeouts, and the expected segments and state.
 #[derive(Clone, Debug)]
 pub struct SenderCase {
-    /// Claim of the case, and source of its numbers.
+    /// Claim that the case tests, and source of the expected numbers.
     pub head: Head,
     /// Length of the tested flow (segments).
     pub segments: u32,

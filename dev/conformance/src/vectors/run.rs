@@ -112,8 +112,8 @@ impl Runner<'_> {
     fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {
-            // Departure j of D is at the fraction j/D of the round, and arrival i of F is at the
-            // fraction (i + 1/2)/F.
+            // Departure j of D departures is at the fraction j/D of the round. Arrival i of F
+            // arrivals is at the fraction (i + 1/2)/F of the round.
             while let Some((_, &port)) =
                 ports.next_if(|(j, _)| 2 * j * queues.len() <= (2 * i + 1) * drain.len())
             {

@@ -1,8 +1,8 @@
 //! Vectors of the PFC watchdog: observations of a queue at each poll, and the expected beginnings
 //! and ends of storms.
 //!
-//! Every rule has a file `testdata/watchdog/<rule>.toml`. To test any implementation, write a
-//! [`Watchdog`] and call [`WatchdogCase::run`].
+//! Every detection rule has a file `testdata/watchdog/<rule>.toml`. To test any implementation,
+//! write a [`Watchdog`] and call [`WatchdogCase::run`].
 //!
 //! ```toml
 //! [[case]]
@@ -77,7 +77,7 @@ impl Watchdog for QueueWatchdog {
 /// A test case of a PFC watchdog: polls of a queue, and the expected storms.
 #[derive(Clone, Debug)]
 pub struct WatchdogCase {
-    /// Claim of the case, and source of its numbers.
+    /// Claim that the case tests, and source of the expected numbers.
     pub head: Head,
     /// Settings of the watchdog under test.
     pub spec: WatchdogSpec,

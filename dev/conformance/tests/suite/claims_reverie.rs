@@ -37,7 +37,8 @@ struct ReportLedger {
     step: u64,
     pauses: u64,
     resumes: u64,
-    /// Number of pauses while paused, and resumes while not paused.
+    /// Number of pauses of senders that were paused, and of resumes of senders that were not
+    /// paused.
     repeated: u64,
 }
 
@@ -183,7 +184,8 @@ fn probe(policy: &dyn Policy, buffer: &Buffer, wanted: &str) -> u64 {
     value
 }
 
-/// Whether Equations 7 to 9 and the total hold in the accounts of the test and in the switch.
+/// Whether Equations 7 to 9 of Reverie and the total of all bytes hold, in the test's accounts and
+/// in the switch.
 fn counted_twice(books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let headroom = sum(&books.headroom, 1);
     let (lossy_in, lossless_in) = (sum(&books.ingress, 0), sum(&books.ingress, 1) - headroom);

@@ -212,8 +212,8 @@ claims! {
     }
 
     Holds "TDT-C1-1" tdt_c1_1_the_boundary_between_slow_and_fast_bursts_is_where_the_papers_three_schemes_put_it ("R <= C (1 + (1 + aN)/(aM)) is case 1") {
-        // ABM Eq. 28 and Plasticine Eq. 33 have N old queues and M new queues, all of weight a:
-        // gamma + (1 + S) gamma / (omega n).
+        // ABM Eq. 28 and Plasticine Eq. 33 describe N old queues and M new queues, all of weight a,
+        // by gamma + (1 + S) gamma / (omega n).
         let mut stream = RandomStream::new(1, "claims/c1", 0);
         let mut same = true;
         for _ in 0..100_000 {
@@ -278,7 +278,8 @@ claims! {
     }
 
     Refuted "TDT-V6A-3" tdt_v6a_3_tdt_absorbs_1000_us_for_evacuated_ports_keep_their_share ("1.14 ms = B / (M(R - C))") {
-        // Erratum E-TDT-2 gives (B - N B/n) / (M (R - C)).
+        // By erratum E-TDT-2 the time is (B - N B/n) / (M (R - C)), because N evacuated ports keep
+        // B/n each.
         let (alone, beside) = (first_loss("tdt", 0, 1, 8_000).0, first_loss("tdt", 2, 1, 8_000).0);
         let met = near(alone, 1_142.9e-6, 0.03) && near(beside, 1_000e-6, 0.03) && !near(beside, 1_142.9e-6, 0.03);
         Finding::new(met, format!("{} beside two evacuated ports, which keep B/n each: (B - 2B/16)/(R - C) = 1000 us; {} alone", us(beside), us(alone)))

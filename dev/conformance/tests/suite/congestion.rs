@@ -41,19 +41,19 @@ enum Defect {
     None,
     AnswersLossesLikeMarks,
     AnswersTimeoutsLikeMarks,
-    /// The observation window of the control ends a segment early.
+    /// The observation window of the defective DCTCP ends a segment early.
     EndsEarly,
-    /// The control takes every ACK as an observation window.
+    /// The defective DCTCP treats every ACK as the end of an observation window.
     EndsAlways,
-    /// The control counts ACKs instead of segments.
+    /// The defective DCTCP counts ACKs instead of segments.
     CountsAcks,
-    /// The control's window grows even if `may_grow` is false.
+    /// The defective DCTCP's window grows even if `may_grow` is false.
     AlwaysGrows,
-    /// The control cuts the window by alpha instead of alpha / 2.
+    /// The defective DCTCP cuts the window by alpha instead of alpha / 2.
     CutsDeep,
-    /// The window of the control falls below two segments.
+    /// The window of the defective DCTCP falls below two segments.
     HasNoFloor,
-    /// The gain of the control ignores its parameter.
+    /// The gain of the defective DCTCP ignores its parameter.
     IgnoresItsGain,
 }
 
@@ -123,7 +123,7 @@ impl Controller for Other {
     }
 }
 
-/// Returns the vector cases of DCTCP (profile `paper`) that a control with a defect fails.
+/// Returns the vector cases of DCTCP (profile `paper`) that an implementation with a defect fails.
 fn caught(defect: Defect) -> Vec<String> {
     let own = cases("dctcp").into_iter().filter(|case| case.profile == bufferlab_core::Profile::Paper);
     let fails = |case: &ControlCase| case.run(|_, _| Other::new(case, defect)).is_err();
@@ -156,8 +156,8 @@ fn a_dctcp_of_another_make_passes_and_broken_ones_are_caught() {
     assert!(grows.run(|_, _| Other::new(grows, Defect::AlwaysGrows)).is_err());
 }
 
-/// A control with other parameters fails some of its cases, because the cases set each parameter
-/// and check its effect.
+/// A congestion control with other parameters fails some of its cases, because the cases set each
+/// parameter and check its effect.
 #[test]
 fn every_parameter_of_a_control_is_set_by_one_of_its_cases() {
     // DCQCN has published values for all parameters, which the tests of the crate `transport`

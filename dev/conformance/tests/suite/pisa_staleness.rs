@@ -63,7 +63,8 @@ fn advance(switch: &mut Switch<Box<dyn Policy>>, now: Time) {
     }
 }
 
-/// Returns alpha / (N n) of a queue, counted from the current state of `switch`.
+/// Returns the weight alpha / (N n) of a queue by Plasticine, counted from the current state of
+/// `switch`.
 fn weight(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> f64 {
     let buffer = switch.buffer();
     let (port, priority) = buffer.port_and_priority(queue);
@@ -139,7 +140,7 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
 }
 
 /// Returns the bytes (KB) that the buffer stores of a lone burst before its first drop. The burst
-/// has five times the port's rate. Plasticine stores B/3.
+/// has five times the port's rate. Plasticine stores a third of the buffer.
 fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = pipeline(pass, egress_length);
     let packet =
@@ -190,8 +191,8 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
         assert!(pair[1].p90 <= pair[0].p90 * 1.02, "{decades:#?}");
     }
     let fresh = threshold_error(FRESH, "dequeue");
-    // The remaining errors of the thresholds are due to the shift, and to queues whose last packet
-    // left some packet times ago.
+    // The remaining errors of the thresholds have two reasons: the shift, and queues whose last
+    // packet left some packet times ago.
     assert!(fresh.p90 <= 2.0_f64.sqrt() && fresh.median < 1.05 && fresh.within_shift > 0.9, "{fresh:?}");
     assert!(decades[0].within_shift < 0.5, "a round of 2.4 ms is useless: {:?}", decades[0]);
 }

@@ -92,7 +92,7 @@ fn the_report_lists_every_claim_and_shows_the_shortest_script_that_breaks_one() 
         "{text}"
     );
     assert!(text.contains("  -     is monotone in alpha: it has no parameter alpha\n"), "{text}");
-    // Three packets fill the tiny buffer, but the policy admits the fourth packet.
+    // Three packets fill the tiny buffer, but the broken policy admits a fourth packet.
     let Finding::Fails(violation) = &report.checks[0].finding else { panic!("{text}") };
     assert_eq!((violation.script.operations.len(), violation.script.config.capacity), (4, 300));
     assert!(text.contains("\n  3: Arrive { queue: 1,"), "{text}");

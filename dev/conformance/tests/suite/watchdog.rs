@@ -39,7 +39,7 @@ fn every_rule_has_a_file_and_every_action_a_case() {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
-    /// The watchdog counts interrupted waiting as continuous.
+    /// The watchdog counts interrupted waiting of a queue as continuous waiting.
     RemembersInterruptions,
     /// A pause in force does not prolong a storm of the watchdog.
     RestoresWhilePaused,
@@ -49,7 +49,7 @@ enum Defect {
     SeesEmptyQueues,
     /// The watchdog sees a storm in a queue that sends.
     SeesQueuesThatSend,
-    /// The watchdog applies the detection rule of the other vendor.
+    /// The watchdog applies the detection rule of another vendor.
     TakesTheOtherRule,
     /// The watchdog ends a storm after the detection time instead of the restoration time.
     TakesTheOtherTime,

@@ -67,7 +67,7 @@ const SWITCH: &[(&str, &str)] = &[
 /// A command of bufferlab that the injection of faults disturbs.
 #[derive(Debug)]
 pub(super) struct Trial {
-    /// Name of the trial in reports.
+    /// Name of the disturbed command in reports.
     pub(super) name: &'static str,
     /// Commands that run before the tested command, so that the folder has earlier results.
     pub(super) before: &'static [&'static [&'static str]],
@@ -75,7 +75,7 @@ pub(super) struct Trial {
     pub(super) command: &'static [&'static str],
 }
 
-/// List of every command of bufferlab that writes results.
+/// List of the tested commands: every command of bufferlab that writes results.
 pub(super) const TRIALS: &[Trial] = &[
     Trial { name: "run", before: &[], command: &["run", "tiny.toml", "--out", "out/first"] },
     Trial {
@@ -185,7 +185,7 @@ pub(super) const TRIALS: &[Trial] = &[
     },
 ];
 
-/// Contents of the files in the results folder, by path.
+/// Contents of all files in the results folder of a command, by path.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// A folder with the inputs of all tested commands.
@@ -194,12 +194,12 @@ pub(super) struct Bench {
     folder: TempDir,
 }
 
-/// Folders in which the commands before a trial have run, by program and trial.
+/// Folders in which the preparing commands have run, by program and disturbed command.
 type Templates = BTreeMap<(PathBuf, &'static str), Arc<Bench>>;
 static TEMPLATES: LazyLock<Mutex<Templates>> = LazyLock::new(Mutex::default);
 
 impl Bench {
-    /// Creates a folder and runs the preparing commands of the trial in this folder.
+    /// Creates a folder, and runs the commands in the folder that precede the disturbed command.
     pub(super) fn new(program: &Path, trial: &Trial) -> io::Result<Self> {
         let key = (program.to_owned(), trial.name);
         let known = || TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,7 +248,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// Builds a command of the program that runs in the bench's folder.
+    /// Builds a command of the tested program that runs in the folder with the inputs.
     pub(super) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         self.prepare(&mut command).args(arguments);
@@ -265,13 +265,13 @@ impl Bench {
         command.env("NO_COLOR", "1").env_remove("LD_PRELOAD")
     }
 
-    /// Runs a command that must succeed, without a fault.
+    /// Runs a command without a fault; the command must succeed.
     pub(super) fn must(&self, program: &Path, arguments: &[&str]) -> io::Result<()> {
         let output = self.command(program, arguments).output()?;
         if output.status.success() { Ok(()) } else { Err(io::Error::other(describe(arguments, &output))) }
     }
 
-    /// Reads all result files, except files with durations.
+    /// Reads all result files, except files with run times.
     pub(super) fn files(&self) -> io::Result<Files> {
         let mut files = Files::new();
         collect(&self.out(), "", &mut files)?;
@@ -319,12 +319,12 @@ fn collect(folder: &Path, name: &str, files: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file contains durations, which differ between any two runs.
+/// Whether a result file contains run times, which differ between any two runs.
 fn tells_time(path: &str) -> bool {
     path.ends_with("timing.json") || path.starts_with("runs/")
 }
 
-/// Whether a file is temporary: the file is hidden, or in a hidden folder.
+/// Whether a result file is temporary: the file is hidden, or in a hidden folder.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }

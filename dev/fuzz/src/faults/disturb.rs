@@ -29,7 +29,7 @@ pub enum Disturbance {
         error: i32,
         /// Number of the failing system call, from 1; 0 means no call.
         at: u64,
-        /// Whether all later calls of this kind fail, too.
+        /// Whether all later system calls of the kind fail, too.
         sticky: bool,
     },
     /// The address space of the process is limited.
@@ -37,15 +37,15 @@ pub enum Disturbance {
         /// Address space that the process may use (MiB).
         mib: u64,
     },
-    /// The process gets SIGKILL after a delay computed from the number of the attempt.
+    /// The process gets the signal SIGKILL after a delay that depends on the number of the attempt.
     Kill {
-        /// Number of the attempt, which determines the moment of the kill.
+        /// Number of the attempt to kill the command, which determines the moment of the signal.
         number: u64,
     },
 }
 
 impl Disturbance {
-    /// Text for the kind of the disturbance, by which reports count faults.
+    /// Text that names the kind of the disturbance. Reports count faults by kind.
     #[must_use]
     pub fn kind(self) -> String {
         match self {
@@ -78,17 +78,17 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must succeed despite the disturbance. Short and interrupted system calls
-    /// must not affect the command.
+    /// Whether the command must succeed despite the disturbance. A system call that transfers fewer
+    /// bytes or is interrupted must not affect the command.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
     }
 }
 
-/// Results of undisturbed commands, by program and name of the command.
+/// Result files of undisturbed commands, by program and name of the command.
 type ExpectedByCommand = BTreeMap<(PathBuf, &'static str), Arc<Expected>>;
 
-/// Result files after an undisturbed command, and result files before the command.
+/// Result files before an undisturbed command, and result files after the command.
 type Expected = (Files, Files);
 static EXPECTED: LazyLock<Mutex<ExpectedByCommand>> = LazyLock::new(Mutex::default);
 
@@ -106,7 +106,7 @@ fn expected(program: &Path, trial: &'static Trial) -> io::Result<Arc<Expected>> 
     Ok(files)
 }
 
-/// Disturbs a command. Returns the kind of the disturbance, and the finding, if any.
+/// Disturbs a command once. Returns the kind of the disturbance, and the finding, if any.
 pub(super) fn judge(
     program: &Path,
     shim: Option<&Shim>,
@@ -150,8 +150,8 @@ fn disturbed(
         Disturbance::Kill { number } => {
             let mut command = bench.command(program, trial.command);
             let start = Instant::now();
-            // The kill is within the duration of the undisturbed command, because a later kill
-            // would have no effect.
+            // The signal is sent within the duration of the undisturbed command, because a later
+            // signal would have no effect.
             let whole = ended(&mut bench_of(program, trial)?.command(program, trial.command), HANGS_AFTER)?;
             let whole_us = start.elapsed().as_micros() as u64;
             drop(whole);
@@ -159,7 +159,7 @@ fn disturbed(
             let wait = Duration::from_micros(stream.below(whole_us.max(1)));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
             std::thread::sleep(wait);
-            // The command may have ended before the signal.
+            // The command may have ended before the signal SIGKILL.
             let _ = child.kill();
             let status = child.wait()?;
             Ok(Some(Output { status, stdout: Vec::new(), stderr: Vec::new() }))
@@ -248,7 +248,7 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
     match status.code() {
         Some(0) => None,
-        // With little memory, the system may be unable to load the program.
+        // With a small address space, the system may be unable to load the program.
         Some(_) if is_starved => None,
         Some(1) if !said.is_empty() => {
             (what.is_harmless() && is_fired).then(|| ("refusal", format!("a harmless call ended it: {said}")))
@@ -261,7 +261,7 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
 }
 
 /// Finds a visible file that equals neither the file of the earlier result nor the file of the new
-/// result. Summaries may cover only the complete runs, but must not be truncated.
+/// result. Summary files may cover only the complete runs, but must not be truncated.
 fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str> {
     let is_known =
         |name: &str, content: &Vec<u8>| [before, whole].iter().any(|files| files.get(name) == Some(content));
@@ -273,16 +273,16 @@ fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file summarises runs. A summary is outside the folder of a run, or is the page of a
-/// run, which bufferlab can recreate from the tables.
+/// Whether a result file summarises runs. A summary is outside the folder of a run, or is the page
+/// of a run. Bufferlab can recreate the page from the tables.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     file == "report.html" || !files.contains_key(&format!("{folder}/manifest.json"))
 }
 
 /// Whether every line of `SHA256SUMS` is the checksum of an existing file. A page or a table may be
-/// newer than in the earlier result and in the undisturbed result. A checksum may be missing, but
-/// never wrong. `folder` is empty or ends with a slash.
+/// newer than in the earlier result and in the undisturbed result. A file may lack a checksum, but
+/// no checksum may be wrong. `folder` is empty or ends with a slash.
 fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     let text = String::from_utf8_lossy(content);
     let agrees = |line: &str| {
@@ -314,8 +314,8 @@ fn is_uncut(name: &str, content: &[u8]) -> bool {
     }
 }
 
-/// Finds a file of the earlier result that is missing, although the new result contains a file of
-/// this name.
+/// Finds a result file of the earlier run that is missing, although the new result contains a file
+/// with this name.
 fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
     // While a command replaces a result, the complete old result is briefly in a hidden folder next
     // to the new result.
@@ -331,8 +331,8 @@ fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
         .map(String::as_str)
 }
 
-/// Finds the first file that differs from the undisturbed result. The function compares hidden
-/// files only if `exact` is true.
+/// Finds the first file that differs from the undisturbed result. If `exact` is false, additional
+/// hidden files are no difference.
 fn difference<'f>(found: &'f Files, whole: &'f Files, exact: bool) -> Option<&'f str> {
     let surplus = found.keys().find(|name| !whole.contains_key(*name) && (exact || !is_hidden(name)));
     let changed =

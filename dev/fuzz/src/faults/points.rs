@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 /// Source code of the library that makes system calls fail.
 const SOURCE: &str = include_str!("shim.c");
-/// Kinds of system calls and their possible errors, by Linux's numbers. The number 0 means that the
-/// call transfers fewer bytes. Signals interrupt only slow calls (EINTR), so opening and renaming
-/// files never fail with EINTR.
+/// Kinds of system calls, with possible errors as Linux's error numbers. The number 0 means that
+/// the call transfers fewer bytes. Signals interrupt only slow calls (EINTR), so opening and
+/// renaming files never fail with EINTR.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),
@@ -29,8 +29,8 @@ const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
-/// Range of address spaces for commands (MiB). The smallest is too small to load the program, and
-/// the largest is enough.
+/// Range of address spaces for commands (MiB). The smallest address space is too small to load the
+/// program, and the largest suffices for every command.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
 /// Number of moments at which each command is killed.
@@ -44,10 +44,10 @@ pub(crate) struct Shim {
 }
 
 impl Shim {
-    /// Compiles the library that makes system calls fail.
+    /// Compiles the library that makes system calls of the tested program fail.
     ///
     /// # Errors
-    /// Returns the reason why compilation is impossible on this machine.
+    /// Returns the reason why this machine cannot compile the library.
     pub(super) fn build() -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("calls fail under Linux only".to_owned());
@@ -68,7 +68,7 @@ impl Shim {
     }
 }
 
-/// A fault of the list: a command and its disturbance.
+/// A fault that can be injected: a command and its disturbance.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub(super) trial: &'static Trial,

@@ -38,15 +38,15 @@ const NUMBERS: &[&str] = &[
     "1_000",
     "0.1",
 ];
-/// Opening brackets and other starts of nested values.
+/// Opening brackets and other text that begins nested values.
 const NESTING: &[&str] = &["[", "{", "(", "[[", "{\"a\":", "*1\r\n", "a.", "[{", "\"", "-("];
 
-/// Creates a new input by random changes of one or two inputs of the pool.
+/// Creates a new input for a reader by random changes of one or two earlier inputs.
 pub(crate) fn mutate(dice: &mut Dice<'_>, pool: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let original = dice.pick(pool);
     let is_packed = original.starts_with(&[0x1f, 0x8b]) && !dice.one_in(4);
     // Compressed inputs are changed before compression.
-    // If the compressed bytes were changed, hardly any change would pass the checksum.
+    // Hardly any change of the compressed bytes would pass the checksum.
     let mut bytes = if is_packed { unpacked(original) } else { original.clone() };
     for _ in 0..=dice.0.below(CHANGES_MAX) {
         change(dice, &mut bytes, pool, words);
@@ -76,7 +76,8 @@ fn change(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&
             splice(bytes, at, until.max(at), &other[from..to]);
         }
         13 => {
-            // This change repeats a piece of the input, for deep nesting or many words.
+            // This change inserts a bracket or a keyword many times, for deep nesting or many
+            // words.
             let times = 1 << dice.0.below(16);
             let piece = if dice.one_in(2) { dice.pick(NESTING) } else { dice.pick(words) };
             splice(bytes, at, at, piece.repeat(times).as_bytes());
@@ -96,7 +97,7 @@ fn splice(bytes: &mut Vec<u8>, from: usize, to: usize, piece: &[u8]) {
     bytes.splice(from..to, piece.iter().copied());
 }
 
-/// Replaces the next number in the bytes of a text.
+/// Replaces the next decimal number after a position in a text.
 fn number(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     let Some(from) = bytes[at..].iter().position(u8::is_ascii_digit).map(|offset| at + offset) else {
         return;
@@ -105,7 +106,7 @@ fn number(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     splice(bytes, from, from + digits, dice.pick(NUMBERS).as_bytes());
 }
 
-/// Overwrites a field of two, four or eight bytes with a length or count at its limit.
+/// Overwrites two, four or eight bytes with a length or count at the limit of the field.
 fn field(dice: &mut Dice<'_>, bytes: &mut [u8], at: usize) {
     let width = *dice.pick(&[2_usize, 4, 8]);
     let Some(place) = bytes.get_mut(at..at + width) else { return };
@@ -142,7 +143,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
 
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
-    // If the compressed data are damaged, the result has the bytes before the damage.
+    // Decompresses gzip data. If the data are damaged, the result has the bytes before the damage.
     let _ = flate2::read::GzDecoder::new(bytes).take(INPUT_MAX as u64).read_to_end(&mut plain);
     plain
 }

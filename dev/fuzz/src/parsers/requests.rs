@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Byte that separates two answers in the list of answers of a test server.
 const NEXT: u8 = 0x1e;
-/// Maximum time to wait for an answer of a page's server.
+/// Maximum time to wait for an answer of the server of a local page.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) const RESP: &[&str] = &[
@@ -91,7 +91,7 @@ struct Redis {
     script: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// Address of a page's server: host with port, and the token of the page.
+/// Address of the server of a local page: host with port, and the token of the page.
 #[derive(Clone)]
 struct Address(String, String);
 
@@ -171,7 +171,8 @@ pub(super) fn bodies() -> Vec<Vec<u8>> {
     vec![body("dt", ""), body("abm", "0.5"), body("lqd", "")]
 }
 
-/// Sends settings to the server of the playground, once to run the settings and once to save them.
+/// Sends settings to the server of the playground twice: to run the settings, and to save the
+/// settings.
 pub(super) fn play(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let Address(host, token) = match &desk.servers.play {
         Some(address) => address.clone(),
@@ -228,7 +229,7 @@ fn start(page: Result<Page, bufferlab_view::ViewError>) -> Result<Address, Strin
     Ok(address)
 }
 
-/// Sends a request to a page's server; returns an HTTP error status as an error.
+/// Sends a request to the server of a local page; returns an HTTP error status as an error.
 fn exchange(host: &str, request: &[u8]) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(host).map_err(failed)?;

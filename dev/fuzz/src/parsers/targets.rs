@@ -1,4 +1,4 @@
-//! The tested readers, with small valid inputs for each reader.
+//! The readers that the fuzzer tests, with small valid inputs for each reader.
 
 use super::Target;
 use super::mutate::packed;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, str};
 use tempfile::TempDir;
 
-/// Environment of the readers: a folder, and servers that start at their first use.
+/// Environment of the tested readers: a folder, and test servers that start when first used.
 pub(crate) struct Desk {
     folder: TempDir,
     pub(super) servers: requests::Servers,
@@ -35,7 +35,7 @@ impl Desk {
         Ok(Self { folder: tempfile::tempdir()?, servers: requests::Servers::default() })
     }
 
-    /// Path of a run with every table, created at the first call.
+    /// Path of the folder of a run that has every table. The first call runs the simulation.
     pub(super) fn run(&self) -> Result<PathBuf, String> {
         let run = self.folder.path().join("run");
         if !run.exists() {
@@ -163,7 +163,7 @@ const RESULT: &[&str] = &[
     "\u{15}\u{4}",
 ];
 
-/// All tested readers.
+/// List of all readers that the fuzzer tests.
 pub(super) const TARGETS: &[Target] = &[
     Target { name: "trace", seeds: traces, words: CAPTURE, inputs: 200, seconds: 1, read: trace },
     Target { name: "trace-csv", seeds: trace_lists, words: CSV, inputs: 200, seconds: 1, read: trace },
@@ -223,7 +223,8 @@ fn in_lines(error: LoadError) -> String {
     error.in_lines()
 }
 
-/// Text of a refusal in the form that the command line prints.
+/// Renders an error of the scenario loader as the command line does, and returns the error as plain
+/// lines.
 fn drawn(error: &LoadError) -> String {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
@@ -277,7 +278,7 @@ fn flow_list(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     parse_flow_list(Path::new("flows.csv"), input, hosts.len(), &hosts).map(drop).map_err(shown)
 }
 
-/// Valid files of other simulators, one file of each format.
+/// Valid input files of other simulators, one file of each supported format.
 fn imports() -> Vec<Vec<u8>> {
     let texts = [
         "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 65536 recv_done_trigger 1\n\
@@ -300,7 +301,7 @@ fn imports() -> Vec<Vec<u8>> {
     with_packed(texts.chain([trace]).collect())
 }
 
-/// Imports a file, and checks that a schedule can be written and read again.
+/// Imports a file of another simulator, and checks that its schedule can be written and read again.
 fn imported(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     let options = ImportOptions { transfers_max: 2_000, ..ImportOptions::default() };
     let file = Input { path: Path::new("file.0.et"), content: input, format: None };
@@ -460,7 +461,7 @@ fn read_config(input: &[u8]) -> Result<Config, String> {
     Ok(reader.finish())
 }
 
-/// Runs all checks of the operators' commands on a configuration.
+/// Runs the commands for operators (`bufferlab sonic`) on a switch configuration.
 fn configuration(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     let config = read_config(input)?;
     for name in [None, Some("tomahawk2"), Some("trident3")] {
@@ -518,7 +519,7 @@ fn record(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     bufferlab_dataplane::read_record(folder, &names).map(drop).map_err(shown)
 }
 
-/// Text of every file of a run, with its name on a preceding line.
+/// Content of every file of a run, after a line with the name of the file.
 fn results() -> Vec<Vec<u8>> {
     let collect = || -> Result<Vec<Vec<u8>>, String> {
         let desk = Desk::new().map_err(shown)?;
@@ -536,7 +537,7 @@ fn results() -> Vec<Vec<u8>> {
     collect().unwrap_or_else(|error| panic!("a run for seeds: {error}"))
 }
 
-/// Reads a run with one damaged file.
+/// Reads the result folder of a run with one damaged file.
 fn result(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let run = desk.run()?;
     let at = input.iter().position(|byte| *byte == b'\n').ok_or("no line with a name")?;

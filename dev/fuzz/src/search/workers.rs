@@ -1,4 +1,4 @@
-//! Starts and supervises the worker processes that run cases.
+//! Starts and supervises the worker processes that run fuzzing cases.
 
 use super::{Found, Search, Subject, replay, write_down};
 use crate::findings::{Finding, Report};
@@ -10,9 +10,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-/// CPU time without output after which a case counts as hung.
+/// CPU time without output after which a fuzzing case counts as hung.
 const HANGS_AFTER: Duration = Duration::from_secs(20);
-/// Time without output after which a case counts as hung, even on a busy machine.
+/// Real time without output after which a fuzzing case counts as hung, even on a busy machine.
 const LOST_AFTER: Duration = Duration::from_secs(300);
 /// Number of clock ticks per second in the CPU times of /proc on Linux.
 const TICKS_PER_SECOND: u64 = 100;
@@ -21,11 +21,11 @@ const MEMORY_KIB: u64 = 4 << 20;
 /// Interval between progress messages of a search.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
-/// A worker process and the case that it runs at present.
+/// A worker process, and the fuzzing case that the process runs at present.
 struct Worker {
     child: Child,
-    /// Number of the case that the worker has announced. The field `heard` has the time of the
-    /// worker's last output.
+    /// Number of the fuzzing case that the worker process has announced. The field `heard` has the
+    /// time of the worker's last output.
     number: Option<u64>,
     heard: Instant,
     /// CPU time of the worker at its last output.
@@ -34,17 +34,18 @@ struct Worker {
     next: u64,
 }
 
-/// A line of a worker's output; `None` if the worker has ended.
+/// Number of a worker process, and a line of its output; `None` instead of a line if the worker has
+/// ended.
 type Message = (usize, Option<String>);
 
 impl Worker {
-    /// Records that the worker has sent a line of output.
+    /// Records that the worker process has sent a line of output.
     fn note_sign_of_life(&mut self) {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }
 
-    /// Whether the current case takes too long. If the CPU time is known, waiting on a busy machine
-    /// does not count.
+    /// Whether the current fuzzing case takes too long. If the CPU time is known, the time of
+    /// waiting for a busy machine does not count.
     fn hangs(&self) -> bool {
         let silent = self.heard.elapsed();
         let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));
@@ -62,7 +63,7 @@ fn cpu_time(child: &Child) -> Option<Duration> {
     Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
 }
 
-/// Runs cases until the time or the cases run out.
+/// Runs fuzzing cases until the time is over or no case is left.
 ///
 /// # Errors
 /// If a worker cannot be started, or a case cannot be written to a file.
@@ -161,7 +162,7 @@ fn listen(
         let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
         if let Some(number) = hangs {
             give_up(options, number, "hang", &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
-            // The end of the worker's output is reported, too, and must not count twice.
+            // The end of the worker's output is reported, too. The hung case must not count twice.
             worker.number = None;
             worker.next = number + options.jobs;
             worker.child.kill()?;

@@ -1,4 +1,5 @@
-//! Checks every shipped scenario, shortened: verified, from its resolved text, on several threads.
+//! Checks every shipped scenario with a shorter duration: with verified identities, from its
+//! resolved text, and on several threads.
 
 use crate::findings::{Finding, Report};
 use crate::judge::{Budget, Outcome, judge_loaded};
@@ -8,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Budget of time and packet-hops for a shortened scenario.
+/// Limits of time and packet-hops for the run of a shortened scenario.
 const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
-/// Divisors of a scenario's duration, tried until the shortened scenario fits into the budget.
+/// Divisors of a scenario's duration. The soak test tries the divisors until the run fits into its
+/// limits.
 const PARTS: [u64; 3] = [50, 500, 5_000];
 
 /// Checks the scenarios of a folder until the time runs out.
@@ -60,7 +62,7 @@ fn one(path: &Path, seed: u64) -> (&'static str, Wrong) {
     (word, None)
 }
 
-/// Loads a shortened scenario. A scenario with listed flows keeps its duration.
+/// Loads a scenario with a shorter duration. A scenario with a flow list keeps its duration.
 fn shortened(path: &Path, part: u64, seed: u64) -> Result<Loaded, String> {
     let whole = load(path, &[]).map_err(|error| error.in_lines())?;
     let duration = format!("{} ns", (whole.scenario.duration.as_ns() / part).max(2_000));

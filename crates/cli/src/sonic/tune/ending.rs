@@ -15,7 +15,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Starts to listen for signals.
+    /// Starts to listen for the signals that end the daemon.
     ///
     /// # Errors
     /// If a signal cannot be caught. The caller must then change no value, because the signal would

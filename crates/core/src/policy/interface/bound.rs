@@ -51,41 +51,41 @@ pub enum BoundPlace {
 }
 
 impl Bound {
-    /// Whether the packet exceeds the limit of the bound.
+    /// Whether the queue, port or pool would exceed its limit with the packet.
     #[must_use]
     pub fn binds(&self) -> bool {
         self.held.saturating_add(self.size) > self.limit
     }
 
-    /// The bound, if the packet would exceed the limit.
+    /// Returns the bound if the packet would exceed its limit, otherwise `None`.
     #[must_use]
     pub fn if_binding(self) -> Option<Self> {
         self.binds().then_some(self)
     }
 
-    /// Bound of the shared pool at its current occupancy, even if policies see an older occupancy.
+    /// Compares the shared pool's current occupancy, even if policies see an older occupancy.
     #[must_use]
     pub fn buffer(arrival: &Arrival, buffer: &Buffer) -> Self {
         let (held, limit) = (buffer.pool_occupancy(), buffer.shared_capacity());
         Self { place: BoundPlace::Buffer, held, size: arrival.header.size.into(), limit }
     }
 
-    /// Bound of the packet's queue with the limit `limit` (bytes).
+    /// Compares the length of the packet's queue with the limit `limit` (bytes).
     #[must_use]
     pub fn queue(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_queue_bytes(arrival.queue);
         Self { place: BoundPlace::Queue(arrival.queue), held, size: arrival.header.size.into(), limit }
     }
 
-    /// Bound of the packet's egress port with the limit `limit` (bytes).
+    /// Compares the bytes of the packet's egress port with the limit `limit` (bytes).
     #[must_use]
     pub fn port(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_port_bytes(arrival.port);
         Self { place: BoundPlace::Port(arrival.port), held, size: arrival.header.size.into(), limit }
     }
 
-    /// Bound of most schemes: the shared pool, or the queue with its `threshold`.
-    /// `None` for other reasons of a refusal.
+    /// Comparison by which most schemes refuse a packet: the shared pool with its size, or the
+    /// queue with its `threshold`. `None` for other reasons of a refusal.
     #[must_use]
     pub fn usual(
         arrival: &Arrival,

@@ -43,7 +43,7 @@ macro_rules! drop_reasons {
             /// All drop reasons, in the order of their discriminants.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Name of the reason in tables, vectors and reports.
+            /// Name of the drop reason in tables, test vectors and reports.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }

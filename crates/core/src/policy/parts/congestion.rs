@@ -16,7 +16,7 @@ use bufferlab_units::{BitRate, Time};
 /// Bytes that a queue must have sent before [`DrainRate::Unbounded`] measures it.
 const MEASURED_BYTES: u64 = 2_048;
 
-/// Credit that the artifact's round robin gives for a visit to an empty queue (bytes).
+/// Credit that the round robin of ABM's public code gives for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
 /// Parameter `congested_share`: a queue is congested above this share of its threshold.
@@ -48,8 +48,8 @@ choices! {
     }
 }
 
-/// Parameter `congestion` of policies that count queues in whole or in part. `doc` describes the
-/// comparison of the queue length and the time of the comparison.
+/// Parameter `congestion` of policies that count a queue as congested or not, or as a fraction.
+/// `doc` describes the comparison of the queue length and the time of the comparison.
 pub(crate) const fn congestion_param(doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "congestion",
@@ -147,7 +147,7 @@ pub(crate) struct Settings {
     pub(crate) alphas: Vec<Weight>,
     /// Alpha by priority for packets that the policy favours (`unscheduled`, short).
     pub(crate) favoured_alphas: Vec<Weight>,
-    /// Group in which the queues of each priority count, numbered from 0.
+    /// Number (from 0) of the group in which the congested queues of each priority are counted.
     pub(crate) group_of: Vec<usize>,
     /// Time between two updates of the counts of congested queues and the drain rates.
     pub(crate) interval: Time,
@@ -160,7 +160,8 @@ pub(crate) struct Settings {
     pub(crate) watermark: bool,
     /// Whether the tracker rounds the weights α·γ/n to powers of two.
     pub(crate) powers_of_two: bool,
-    /// Whether n changes with every arrival ([`Criterion::Fraction`] only), not only at updates.
+    /// Whether the count n of congested queues changes with every arrival, not only at updates.
+    /// Only [`Criterion::Fraction`] supports this.
     pub(crate) immediate: bool,
 }
 
@@ -202,7 +203,7 @@ struct QueueState {
     waited: bool,
     /// Peak queue length that arrivals found since the last update.
     peak: u64,
-    /// min(q, `full` of [`Criterion::Fraction`]) at the last arrival.
+    /// Queue length q at the last arrival, but at most `full` of [`Criterion::Fraction`].
     level: u64,
 }
 
@@ -234,7 +235,8 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// State before the first arrival: n is one, and a queue may drain as fast as its port.
+    /// State before the first arrival: the count n is one, and a queue may drain as fast as its
+    /// port.
     pub(crate) fn new(settings: Settings, shape: &SwitchShape) -> Self {
         let queues_per_port = shape.queues_per_port;
         let groups = settings.group_of.iter().max().map_or(0, |last| last + 1);
@@ -314,8 +316,8 @@ impl Tracker {
         self.next_update
     }
 
-    /// Updates n, γ and the weights if an update is due.
-    /// Thresholds are fractions of the free space `remaining`.
+    /// Updates the counts n, the drain rates γ and the weights if an update is due. Thresholds are
+    /// fractions of the free space `remaining`.
     pub(crate) fn update(&mut self, now: Time, remaining: u64, buffer: &Buffer) {
         let length = |queue: usize| {
             let queue = QueueId(queue as u16);
@@ -346,7 +348,7 @@ impl Tracker {
         self.next_update = now + self.settings.interval;
     }
 
-    /// Sets the weights α·γ/n of a queue from its γ and its group's n.
+    /// Sets the weights α·γ/n of a queue from its drain rate γ and the count n of its group.
     fn set_weights(&mut self, queue: usize) {
         let priority = queue % self.queues_per_port;
         let n = self.congested[self.settings.group_of[priority]];

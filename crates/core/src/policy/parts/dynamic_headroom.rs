@@ -45,7 +45,7 @@ pub(crate) struct DynamicHeadroom {
     queues_per_port: u16,
     /// Lossless priorities of each port: bit p is set if priority p is lossless.
     lossless: Vec<u32>,
-    /// Whether each ingress queue itself pauses its sender.
+    /// Whether each ingress queue pauses its sender because of the length of the queue alone.
     paused: Vec<bool>,
     /// Whether each port pauses all its lossless priorities.
     port_paused: Vec<bool>,

@@ -233,7 +233,8 @@ fn refuse_too_little(
 }
 
 impl Lossless {
-    /// State from the parameters of lossless traffic and the profiles.
+    /// Initial state of the ingress queues, from the parameters for lossless traffic and the
+    /// profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let headroom_of_ports = headroom_of_ports(params, shape)?;
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
@@ -291,7 +292,8 @@ impl Lossless {
         })
     }
 
-    /// Dynamic headroom: an insurance of each port replaces the headroom of its queues.
+    /// Builds the dynamic headroom, in which an insurance of each port replaces the headroom of its
+    /// queues.
     pub(crate) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
         DynamicHeadroom::new(self.headroom_of_ports.clone(), self.xon, self.xon_offset, shape)
     }
@@ -442,7 +444,7 @@ impl Gate {
     fn pause(&mut self, size: u64, with_it: Standing) {
         if !self.paused {
             let Standing { length, limit, .. } = with_it;
-            // A chip's offset counts from the queue's length, including the packet that
+            // A chip subtracts its resume offset from the queue's length with the packet that
             // pauses the sender.
             let crosses = self.pauses_early && limit < length && length <= limit + size;
             self.pause_point = if crosses { length } else { limit };

@@ -34,8 +34,8 @@ pub(crate) struct Pools {
     reserved: Vec<u64>,
     egress: Vec<Egress>,
     minimums: QueueMinimums,
-    /// Bytes by slice and class, if an egress queue may have packets of both classes or
-    /// of several slices.
+    /// Bytes of egress queues by memory slice and class (lossless or lossy). `None` if no queue
+    /// needs this division.
     split: Option<Slices>,
     queues_per_port: usize,
     /// Bytes of each ingress queue's reserve that are in use, at the last count.
@@ -88,8 +88,8 @@ impl Pools {
     }
 
     /// Bounds below which no pool and no limit of an ingress or egress queue applies. The function
-    /// `own` takes the free bytes of the ingress and the lossy pool, and returns the policy's least
-    /// threshold.
+    /// `own` returns the policy's least threshold for the given free bytes of the ingress pool and
+    /// the lossy pool.
     pub(crate) fn ample(&self, own: impl Fn(u64, u64) -> u64) -> Ample {
         let ([sizes], None) = (&self.sizes[..], &self.dynamic) else { return Ample::NONE };
         let occupancy = sizes.ingress.min(sizes.lossy).min(sizes.lossless_egress) / 2;
@@ -186,9 +186,10 @@ impl Pools {
         of_port.filter(|id| self.lossless.is_lossless(*id)).map(|id| self.ingress_length(id, buffer)).sum()
     }
 
-    /// Bytes that a lossy arrival needs of the ingress pool and of the lossy pool, if its queue
-    /// admits the packet. Bytes within reserves and minimums need no pool. Also returns the lengths
-    /// of the arrival's ingress and egress queues beyond reserves and minimums, with the arrival.
+    /// Bytes that a lossy arrival takes from the ingress pool and from the lossy pool if it is
+    /// admitted. Bytes within reserves and minimums need no pool. The result also has the lengths
+    /// of the ingress queue and the egress queue. Both lengths include the arrival, but not the
+    /// reserve or minimum.
     #[inline]
     fn needs_lossy(&self, arrival: &Arrival, buffer: &Buffer) -> Needs {
         let size = u64::from(arrival.header.size);
@@ -319,7 +320,8 @@ impl Pools {
         Verdict::Drop(DropReason::OverThreshold)
     }
 
-    /// Numbers that decide about an ingress queue with `length` bytes beyond its reserve.
+    /// Length, threshold and free space for a decision about an ingress queue with `length` bytes
+    /// beyond its reserve.
     fn standing(&self, ingress: IngressId, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let slice = self.slice_of(ingress);
         let (room, used) = (self.ingress_room(slice, buffer), self.headroom_used(slice, buffer));
@@ -487,8 +489,9 @@ impl Pools {
             .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
     }
 
-    /// Comparison by which `ingress` pauses its sender at `limit` beyond its reserve. `None` for a
-    /// lossy queue, and with dynamic headroom, whose pauses depend on the other queues of the port.
+    /// Comparison by which `ingress` pauses its sender at `limit` bytes beyond the queue's reserve.
+    /// `None` for a lossy queue, and with dynamic headroom, whose pauses depend on the other queues
+    /// of the port.
     pub(crate) fn pause_level(&self, ingress: IngressId, limit: u64, buffer: &Buffer) -> Option<PauseLevel> {
         let is_alone = self.lossless.is_lossless(ingress) && self.dynamic.is_none();
         let reserve = self.reserved[usize::from(ingress.0)];
@@ -525,8 +528,8 @@ impl Pools {
 }
 
 /// Bounds below which no pool and no threshold limits a packet, since thresholds shrink as the
-/// memory fills (bytes). Most arrivals find the memory below these bounds, so one comparison with
-/// them replaces all comparisons with limits.
+/// memory fills (bytes). Most arrivals find the memory below these bounds. So the switch rarely
+/// compares queues with their limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ample {
     /// Upper bound of the bytes in the memory.
@@ -537,10 +540,10 @@ pub(crate) struct Ample {
 }
 
 impl Ample {
-    /// Bounds of zero: the occupancy of a memory is never below these bounds.
+    /// Bounds of zero, with which every arrival is compared with all limits.
     pub(crate) const NONE: Self = Self { occupancy: 0, length: 0 };
 
-    /// Whether the memory and an ingress queue are below the bounds.
+    /// Whether the memory and an ingress queue are below the bounds with `more` additional bytes.
     #[inline]
     pub(crate) fn holds(self, ingress: IngressId, more: u64, buffer: &Buffer) -> bool {
         buffer.is_whole_pool()
@@ -558,9 +561,9 @@ impl Ample {
 /// Bytes that a lossy arrival needs of the pools, and the lengths of its queues.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Length of the arrival's ingress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's ingress queue beyond the reserve, including the arrival.
     at_ingress: u64,
-    /// Length of the arrival's egress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's egress queue beyond the reserve, including the arrival.
     at_egress: u64,
     /// Bytes that the packet takes from the ingress pool.
     ingress: u64,

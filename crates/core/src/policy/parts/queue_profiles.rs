@@ -29,7 +29,7 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    /// The limit in bytes, for `free` free bytes of the pool.
+    /// Limit of the queue length (bytes), if the pool has `free` free bytes.
     #[inline]
     pub(crate) fn at_free(self, free: u64) -> u64 {
         match self {

@@ -16,7 +16,8 @@ pub(crate) struct Held {
     pub(crate) headroom: u64,
 }
 
-/// Bytes by queue and slice, if an egress queue has packets of several slices or of both classes.
+/// Bytes by queue and memory slice. Needed if an egress queue has packets of several slices, or
+/// both lossless and lossy packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Slices {
     number: usize,
@@ -33,7 +34,7 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// The state of a switch whose slices are empty.
+    /// The state of a switch whose memory slices are empty.
     pub(crate) fn new(shape: &SwitchShape) -> Self {
         let number = shape.slices();
         Self {
@@ -70,8 +71,8 @@ impl Slices {
     }
 
     /// Counts the change of `ingress`'s bytes since the last count as a change of the egress queue
-    /// `queue`. Returns the decrease and the increase of the ingress queue (bytes). One number is
-    /// 0.
+    /// `queue`. Returns the decrease and the increase of the ingress queue (bytes). One of these
+    /// two numbers is 0.
     pub(crate) fn recount(
         &mut self,
         queue: QueueId,

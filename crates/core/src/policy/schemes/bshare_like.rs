@@ -3,12 +3,13 @@
 //!
 //! A packet is admitted iff its queue, with the packet, drains within a limit D:
 //! (q + len)/μ ≤ D, where μ is the queue's drain rate. D is α_p · (B − Q) over the rate
-//! of the fastest port, so it shrinks as the buffer fills. D may also be a fixed time.
-//! A queue that shares its port, or whose port is slow, gets space in proportion to its drain rate.
+//! of the fastest port, so D shrinks as the buffer fills. D may also be a fixed time. A queue that
+//! shares its port, or whose port is slow, gets space in proportion to its drain rate.
 //!
 //! Only the idea of BShare (2026) is known: thresholds limit queueing delay instead of length.
-//! The form of D, the measurement of μ and its lower bound are reconstructed. With D in proportion
-//! to the free space, the threshold is ABM's threshold without the number of congested queues.
+//! The formula of D, the measurement of μ and the lower bound of μ are reconstructed. With D in
+//! proportion to the free space, the threshold is ABM's threshold without the number of congested
+//! queues.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{

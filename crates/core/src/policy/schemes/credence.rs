@@ -169,8 +169,8 @@ impl Policy for Credence {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// Threshold at the last arrival or departure. The next arrival first adds its bytes to the
-    /// threshold.
+    /// Threshold of `queue` at the last arrival or departure. The next arrival first adds its bytes
+    /// to the threshold.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }

@@ -93,8 +93,9 @@ impl Harmonic {
                 }
                 limit
             }
-            // The queue and the i − 1 longest other queues together must stay within the i-th sum.
-            // If the queue is not among the i longest queues, the inequality is true in any case.
+            // The queue and the i − 1 longest other queues together may use the sum of the first i
+            // shares. If the queue is not among the i longest queues, the inequality is true in any
+            // case.
             Limit::Sum => {
                 let (mut allowed, mut held) = (self.shares[0], 0);
                 let mut limit = allowed;

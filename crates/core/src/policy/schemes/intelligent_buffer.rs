@@ -149,7 +149,7 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
-/// Initial fair share of the artifact (bytes per interval).
+/// Initial fair share in ABM's public artifact (bytes per interval).
 const FIRST_FAIR_SHARE: u64 = 4_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {

@@ -104,7 +104,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Definition of the port buffer B of Algorithm 1.
+    /// Definition of the port buffer B in LossPass's Algorithm 1.
     enum PortBuffer {
         Dynamic = "dynamic":
             "`alpha` times the free space of the shared buffer when a packet arrives (the paper's ns-2 \
@@ -259,7 +259,7 @@ impl LossPass {
         }
     }
 
-    /// Buffer B of a port in Algorithm 1 (bytes).
+    /// Buffer B of a port in LossPass's Algorithm 1 (bytes).
     #[inline]
     fn port_limit(&self, buffer: &Buffer) -> u64 {
         match self.limit {
@@ -308,8 +308,8 @@ impl LossPass {
             counters.missed_chances += 1;
             return Verdict::Drop(full);
         }
-        // The paper prints >= (erratum E-LP-1). The printed >= contradicts section 3.2.3. With
-        // B_l = 0 the printed condition is true only in a tie.
+        // Line 4 of Algorithm 1 is printed with >= (erratum E-LP-1). The printed >= contradicts
+        // section 3.2.3. With B_l = 0 the printed condition is true only in a tie.
         let line_4 = if self.printed_line_4 { grown >= allowed } else { grown <= allowed };
         if !line_4 {
             counters.kept_reserves += 1;

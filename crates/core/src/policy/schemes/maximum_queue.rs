@@ -52,7 +52,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits a packet iff q + len ≤ T and Q + len ≤ B, with one constant T.
 #[derive(Clone, Copy, Debug)]
 struct MaximumQueue {
-    /// Limit T of every queue (bytes).
+    /// Limit T of the length of every queue (bytes).
     limit: u64,
 }
 

@@ -85,8 +85,8 @@ choices! {
 /// picoseconds have no rounding error.
 const OPERATION: i128 = 1_000_000_000_000;
 
-/// Largest accepted refill rate and bucket size. No memory has a larger rate or bucket, and no
-/// product with this number overflows.
+/// Largest refill rate and bucket size that the policy accepts. No memory has a larger rate or
+/// bucket, and no product with this number overflows.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -326,8 +326,8 @@ mod tests {
         for _ in 0..26 {
             policy.spend(1_500);
         }
-        // Each packet has 8 cells, so the packets used 208 of the 200 operations in the bucket. At
-        // 55 million operations per second, 8 operations take 145.45... ns.
+        // The bucket had 200 operations, and 26 packets of 8 cells took 208 operations. At 55
+        // million operations per second, the missing 8 operations take 145.45... ns.
         assert_eq!(policy.tokens, -8 * OPERATION);
         assert_eq!(policy.repaid_at(), Time(145_455));
         policy.refill(Time(145_454));

@@ -164,7 +164,8 @@ fn criterion(params: &Params) -> Criterion {
 pub struct Plasticine {
     tracker: Tracker,
     drain_rate: DrainRate,
-    /// Tags of packets that use the second α. `None` with several queues per port.
+    /// Tags of packets whose threshold uses the α of short flows. `None` with several queues per
+    /// port.
     short: Option<Tags>,
     /// Elephant trap of the policy, until the switch takes the trap.
     trap: Option<ElephantTrap>,

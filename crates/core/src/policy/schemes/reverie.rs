@@ -196,16 +196,18 @@ pub struct Reverie {
     rules: Rules,
     clock: Option<Clock>,
     congested_share: Weight,
-    /// Length from which a queue counts in full as congested, if queues count by fractions.
+    /// Queue length from which a queue counts fully as congested, if shorter queues count as
+    /// fractions.
     full: Option<u64>,
     queues_per_port: usize,
     /// Number of egress queues of the switch.
     queues: usize,
-    /// Filters by slice: first of egress queues (lossy), then of ingress queues (lossless).
+    /// Low-pass filters by memory slice: first of egress queues (lossy), then of ingress queues
+    /// (lossless).
     filters: Vec<Filter>,
     /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
-    /// Sum of the queues' levels (`Filter`) by slice and priority.
+    /// Sum of the `level` of all queues' filters, by slice and priority.
     levels: Vec<u64>,
     /// Current factor α/n of the thresholds, by slice and priority.
     weights: Vec<Weight>,
@@ -281,7 +283,7 @@ impl Reverie {
         self.weights[self.in_slice(slice, priority)].apply(self.free(slice, buffer))
     }
 
-    /// Index of an entry in arrays by slice and priority.
+    /// Index of the entry of a slice and a priority in arrays by slice and priority.
     #[inline]
     fn in_slice(&self, slice: usize, priority: u8) -> usize {
         slice * self.queues_per_port + usize::from(priority)
@@ -363,7 +365,8 @@ impl Reverie {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// Numbers that decide about a lossless queue with the filtered length `length`.
+    /// Length, threshold and free space for a decision about a lossless queue with the filtered
+    /// length `length`.
     fn standing(&self, slice: usize, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let room = self.pools[slice].saturating_sub(self.held(slice, buffer));
         Standing { length, limit, room, used: self.headroom_used(slice, buffer) }
@@ -425,7 +428,8 @@ impl Reverie {
         (filter.length, filter.at) = (length, filter.at + taken);
     }
 
-    /// Length of the filter at `place` after an event that leaves `length` bytes in its queue.
+    /// Filtered length of the queue at `place` after an event that leaves `length` bytes in the
+    /// queue.
     #[inline]
     fn moved(&mut self, place: usize, length: u64, now: Time) -> u64 {
         if self.clock.is_some() {

@@ -160,7 +160,7 @@ enum State {
     Evacuation,
 }
 
-/// Limits of the counters (packets), and lower bound of an evacuating port (bytes).
+/// Limits of TDT's counters (packets), and queue length at which a port stops evacuating (bytes).
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     nec: u64,
@@ -174,8 +174,8 @@ struct Limits {
 impl Limits {
     fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (packet, ports) = (params.bytes("packet_bytes"), shape.ports() as u64);
-        // Counts round to the nearest packet, as in the paper:
-        // 1 MB is 667 packets, and a sixteenth of 667 packets is 42.
+        // Limits of counters are rounded to whole packets, as in the paper: 1 MB is 667 packets,
+        // and a sixteenth of 667 packets is 42.
         let packets = ((shape.capacity + packet / 2) / packet).max(1);
         let given = |name: &str, derived: u64| match params.count(name) {
             0 => derived.max(1),
@@ -196,7 +196,7 @@ impl Limits {
     }
 }
 
-/// The state machine of one port, the paper's decision module.
+/// TDT's state machine for one port, which is the decision module of the paper.
 #[derive(Clone, Copy, Debug, Default)]
 struct DecisionModule {
     state: State,
@@ -246,8 +246,8 @@ impl TrafficAware {
         }
     }
 
-    /// Limits in use, given or derived: of the counters NEC, OC1, OC2, DEC and DC (packets), then
-    /// the lower bound of an evacuating port (bytes).
+    /// Limits in use, given or derived. The first limits are for the counters NEC, OC1, OC2, DEC
+    /// and DC (packets). The last limit is the lower bound of an evacuating port (bytes).
     #[must_use]
     pub fn limits(&self) -> [u64; 6] {
         let Limits { nec, oc1, oc2, dec, dc, lb } = self.limits;
@@ -416,7 +416,8 @@ mod tests {
 
     #[test]
     fn the_papers_switch_has_the_papers_limits() {
-        // TDT section VI-A has the limits 42, 42, 1344 (2 B is 1334 packets), 3 and 333.
+        // TDT section VI-A has the limits 42, 42, 1344, 3 and 333. Twice the buffer is 1334
+        // packets, not 1344.
         assert_eq!(limits(&[], 1_000_000, 16), [42, 42, 1_334, 3, 333, 31_250]);
         let paper = [("oc2", ParamValue::Count(1_344))];
         assert_eq!(limits(&paper, 1_000_000, 16)[2], 1_344);

@@ -5,7 +5,7 @@ use crate::source::Line;
 use crate::{ImportError, Notices};
 use bufferlab_schedule::{Condition, NodeId, ScheduleBuilder, Work};
 
-/// A trigger, the connections that the trigger starts, and the connections that fire the trigger.
+/// A trigger with its targets (connections to start) and its sources (connections that fire it).
 pub(super) struct Trigger<'a> {
     pub(super) number: u64,
     pub(super) kind: Kind,
@@ -15,8 +15,7 @@ pub(super) struct Trigger<'a> {
 }
 
 impl Trigger<'_> {
-    /// Adds edges from the connections that fire the trigger to the connections that the trigger
-    /// starts.
+    /// Adds edges to the schedule, from the trigger's sources to the trigger's targets.
     pub(super) fn connect(
         self,
         builder: &mut ScheduleBuilder,

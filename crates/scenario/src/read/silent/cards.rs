@@ -1,4 +1,4 @@
-//! Warns of windows that would put millions of packets into the cards of hosts at once.
+//! Warns of windows that would put millions of packets into the network cards of hosts at once.
 
 use super::ScenarioCheck;
 use crate::model::{InitialWindow, NicQueueing, TransportSpec};
@@ -9,7 +9,8 @@ use bufferlab_workload::FlowSpec;
 /// hundreds of megabytes. With 4,194,304 packets in a network card, the run ends with an error.
 const PACKETS_MANY: u64 = 1_000_000;
 
-/// Warns of cards that store packets: a flow makes all packets of its window at once.
+/// Warns of large windows if network cards store packets: a flow makes all packets of its window at
+/// once.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     let nic = check.scenario.host.nic;
     if nic == NicQueueing::Fair {

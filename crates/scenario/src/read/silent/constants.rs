@@ -241,7 +241,8 @@ fn place(topology: &Topology, node: Node) -> usize {
     }
 }
 
-/// Returns one host of every switch and kind of cable: the other hosts have equal distances.
+/// Returns one host for every switch and kind of cable. Other hosts with this kind of cable have
+/// equal distances.
 fn one_host_of_each_kind(topology: &Topology) -> Vec<usize> {
     let mut kinds = Vec::new();
     let mut sources = Vec::new();

@@ -98,7 +98,8 @@ fn warn_about_lossless_priorities(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// Returns the first switch that drops every priority of `mask` that another switch does not drop.
+/// Returns the first switch that may drop packets of a priority in `mask` which is lossless on
+/// another switch.
 fn lossy_hop<'a>(check: &'a ScenarioCheck<'_>, mask: u32) -> Option<(usize, &'a str)> {
     let switches = &check.scenario.switches;
     let wanted = switches.iter().fold(0, |all, switch| all | switch.lossless()) & mask;

@@ -1,5 +1,5 @@
-//! Warns of congestion marks that no packet ever gets: on unused priorities, or beyond the length
-//! at which the policy drops.
+//! Warns of congestion marks that no packet ever gets: on unused priorities, or beyond the queue
+//! length at which the policy drops packets.
 
 use super::ScenarioCheck;
 use super::idle::{data_mask, priorities, priorities_are_unknown, used};
@@ -91,9 +91,9 @@ fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     }
 }
 
-/// Returns the length at which the policy drops (bytes), if neither a lone full queue nor full
-/// queues at every port ever mark a packet. `None` if a packet is marked, or if a trial would take
-/// too long.
+/// Returns the queue length at which the policy drops packets (bytes), if the rule marks no packet
+/// in two trials. The trials fill one queue alone, and a queue of every port. The result is `None`
+/// if a packet is marked, or if a trial would take too long.
 fn longest_unmarked(
     check: &ScenarioCheck<'_>,
     switch: &SwitchSpec,
@@ -133,7 +133,8 @@ struct Trial {
 }
 
 impl Trial {
-    /// Creates a trial. `None` if its parts do not fit together, which other checks report.
+    /// Creates a trial. The result is `None` if policy, marking rule and buffer do not fit
+    /// together; other checks report this mistake.
     fn new(check: &ScenarioCheck<'_>, spec: &SwitchSpec, rates: Vec<BitRate>, priority: u8) -> Option<Self> {
         let transports = check.scenario.transports.iter();
         let largest = transports.map(|t| t.segment_bytes + t.header_bytes).max().unwrap_or(USUAL_PACKET);

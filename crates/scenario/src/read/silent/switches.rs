@@ -51,8 +51,8 @@ fn warn_about_marks(check: &ScenarioCheck<'_>) {
     if used.peek().is_none() || used.any(|(transport, _)| transport.ecn_capable) {
         return;
     }
-    // An author who replaces the transports of an extended file, or on the command line, compares
-    // transports on equal switches.
+    // An author who sets transports after the marking rule, in an extending file or on the command
+    // line, compares transports on equal switches. This author gets no warning.
     let key = key_at(check, switch, "ecn");
     if check.rank(&key) < check.rank("transport.0.congestion_control") {
         return;
@@ -156,7 +156,8 @@ fn leaves(item: &Item, path: &str) -> Vec<String> {
     }
 }
 
-/// Whether a table sets a key: directly, or by a value at the place of a table above the key.
+/// Whether a table sets a key: directly, or by a plain value in place of a table that contains the
+/// key.
 fn says(table: &Item, key: &str) -> bool {
     let above = key.match_indices('.').map(|(at, _)| &key[..at]);
     let is_value = |key: &str| find(table, key).is_some_and(|item| !matches!(item.value, Value::Table(_)));

@@ -12,7 +12,8 @@ use crate::world::link::{End, Link};
 
 const WORD: usize = u64::BITS as usize;
 
-/// For each link between switches, the ports that routes take next at the switch at its far end.
+/// For each link between switches, the egress ports to which routes lead next. The ports belong to
+/// the switch at the link's far end.
 struct Onward {
     /// Number of 64-bit words that a link has in `ports`.
     words: usize,
@@ -21,8 +22,8 @@ struct Onward {
     ports: Vec<u64>,
     /// Link from port 0 of each switch. The links of the switch's other ports follow in order.
     first_links: Vec<Option<LinkId>>,
-    /// Entry of the routes that each link has added last. Neighbouring destinations often have
-    /// equal entries.
+    /// Route-table entry that each link has added last. Neighbouring
+    /// destinations often have equal entries.
     latest: Vec<u32>,
 }
 
@@ -114,7 +115,7 @@ impl Routes {
         (entry, [entry as u16])
     }
 
-    /// Ports of an entry that lead to other switches.
+    /// Ports of a route-table entry that lead to other switches.
     pub(super) fn ports_of<'a>(&'a self, entry: u32, port: &'a [u16; 1]) -> &'a [u16] {
         match entry {
             NONE | OWN => &[],

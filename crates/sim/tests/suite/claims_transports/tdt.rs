@@ -17,8 +17,8 @@ fn dctcp(name: &str) -> Arc<Run> {
     run("tdt-fig13.toml", &[("switch.policy", &policy(name))])
 }
 
-/// Jain's index of the ten flows in every window of 100 ms, from `from` (tenths of a second) to the
-/// end at 2 s.
+/// Jain's fairness index of the ten flows in every window of 100 ms, from `from` (tenths of a
+/// second) to the end at 2 s.
 fn windows(run: &Run, from: u32) -> Vec<f64> {
     (from..20).map(|n| jain(&run.goodput(f64::from(n) / 10.0, f64::from(n + 1) / 10.0))).collect()
 }

@@ -21,9 +21,9 @@ pub(super) struct Network {
     pub(super) delay: Time,
     /// Reaction time of the sender on the tested cable.
     pub(super) reaction: Time,
-    /// Smallest packet on the wire (bytes).
+    /// Size of the smallest packet on the wire (bytes).
     pub(super) smallest: u32,
-    /// Largest packet on the wire (bytes).
+    /// Size of the largest packet on the wire (bytes).
     pub(super) largest: u32,
     /// Size of a memory cell (bytes). The size 1 means a memory without cells.
     pub(super) cell: u32,

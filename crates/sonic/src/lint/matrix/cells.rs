@@ -294,8 +294,8 @@ pub(super) const COLUMNS: &[Column] = &[
     },
 ];
 
-/// Returns a warning with the consequence. If the port has no queue but other ports have queues,
-/// returns a hint: the port is probably not in use.
+/// Returns the gap of an empty cell as a warning. If the port has no queue but other ports have
+/// queues, the gap is a hint: the port is probably not in use.
 fn unless_idle(traffic: &Traffic<'_>, port: &PortName, consequence: &'static str) -> Option<Gap> {
     let queues = &traffic.config.queues;
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
@@ -322,7 +322,7 @@ fn has_group(config: &Config, port: &PortName, group: u8) -> bool {
         && (config.model() == Model::Traditional || !config.groups.is_empty())
 }
 
-/// Whether a profile list of a port has a profile whose pool is also the pool of `profile`.
+/// Whether the profile list `list` of a port has a profile for the pool of `profile`.
 fn covers(config: &Config, list: &[String], profile: Option<&Profile>) -> bool {
     let Some(pool) = profile.and_then(|profile| profile.pool.as_ref()) else { return true };
     let of_pool = |name: &String| match config.profiles.get(name) {

@@ -211,7 +211,7 @@ impl BurstState {
         self.buffer_bytes * 8.0 / self.port_rate_bps
     }
 
-    /// The burst's arrival rate at a queue (port rates).
+    /// The burst's arrival rate at a queue, as a multiple of the port rate.
     pub(super) fn rate_ratio(&self) -> f64 {
         self.burst.rate_bps / self.port_rate_bps
     }
@@ -226,8 +226,8 @@ impl BurstState {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
 
-    /// The state for a policy that limits ports.
-    /// A congested port counts as one queue that drains at the port rate.
+    /// State of the switch for a policy that limits ports instead of queues. A congested port
+    /// counts as one queue that drains at the port rate.
     pub(super) fn by_port(&self) -> Self {
         let group = self.groups.first().filter(|_| self.congested_ports > 0);
         let port = |group: &CongestedGroup| CongestedGroup {

@@ -7,13 +7,13 @@ use crate::calculators::{Derivation, bytes, number, rate, seconds};
 use crate::forms::transient::{NewQueues, OldQueues, Regime, Touch, case_1_limit, first_touch};
 use crate::forms::{Domain, abm};
 
-/// Omegas of every group before and during the burst, the groups' drain rates,
-/// and the omega of the burst.
+/// Old queues and new queues of the transient analysis. Every group of old queues has its omega
+/// before and during the burst, and its drain rate.
 fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueues)> {
     let all = state.congested_queues();
-    // The count n has the congested queues that share a priority's alpha, including queues that the
-    // burst adds. Plasticine counts per group of priorities: all congested queues are in the low
-    // group.
+    // The function returns the number of congested queues that share a priority's alpha, and the
+    // number of queues that the burst adds. Plasticine counts by group of priorities. All congested
+    // queues are in the low group.
     let counted = |priority: u32| match policy {
         Policy::Plasticine => (all, state.burst.priority.map_or(0, |_| state.burst.count)),
         _ if state.burst.priority == Some(priority) => (state.congested_of(priority), state.burst.count),
@@ -93,7 +93,8 @@ fn omegas(
 }
 
 /// Adds the state when the burst arrives to the derivation: the sum of the omegas, and the free
-/// buffer. The free buffer is the time in which a port sends it (seconds).
+/// buffer. The argument for the free buffer is the time in which a port sends as many bytes
+/// (seconds).
 fn before(state: &BurstState, old: &[OldQueues], (sum, free): (f64, f64), derivation: &mut Derivation) {
     let (all, free) = (state.buffer_bytes, state.port_bytes(free));
     derivation.step("S before", "sum of omega", "", number(sum), "ABM Eq. 15");
