@@ -87,6 +87,9 @@ pub fn main() -> ExitCode {
     // Errors have colours on a capable terminal, unless NO_COLOR, CLICOLOR or TERM=dumb forbids
     // colours. The variables also control the colours of `--help`.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
+    if let Some((columns, _)) = terminal_size::terminal_size_of(io::stdout()) {
+        bufferlab_report::set_terminal_width(usize::from(columns.0));
+    }
     if bufferlab_scenario::has_custom_entries() {
         bufferlab_lab::set_custom_code(built());
     }

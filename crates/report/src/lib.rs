@@ -93,4 +93,6 @@ pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };
 pub use svg::HeatMap;
-pub use terminal::{WIDTH_MAX, caveats_text, comparison_text, finding_text, noted_text};
+pub use terminal::{
+    WIDTH_MAX, caveats_text, comparison_text, finding_text, noted_text, set_terminal_width,
+};

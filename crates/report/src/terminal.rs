@@ -1,4 +1,5 @@
-//! The comparison as text for a terminal: at most 110 columns, no colours.
+//! The comparison as text for a terminal: at most 110 columns, fewer on a narrow terminal, without
+//! colours.
 
 use crate::caveat::{Caveat, CaveatRecord};
 use crate::compare::{Cell, Comparison, MetricComparison};
@@ -7,9 +8,25 @@ use crate::format::{self, wrapped};
 use crate::metric::{Metric, Unit};
 use crate::ranking::{Ranking, Standing};
 use std::fmt::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of characters in a line of the report on the terminal.
 pub const WIDTH_MAX: usize = 110;
+/// Smallest width of a line. Tables of fewer characters would have no space for numbers.
+const WIDTH_MIN: usize = 60;
+/// Number of characters in a line of texts for a terminal.
+static WIDTH: AtomicUsize = AtomicUsize::new(WIDTH_MAX);
+
+/// Sets the width of the terminal that prints the texts of reports (characters). Lines have at
+/// least 60 and at most [`WIDTH_MAX`] characters, also on narrower and wider terminals.
+pub fn set_terminal_width(columns: usize) {
+    WIDTH.store(columns.clamp(WIDTH_MIN, WIDTH_MAX), Ordering::Relaxed);
+}
+
+fn line_width() -> usize {
+    WIDTH.load(Ordering::Relaxed)
+}
+
 /// Number of policies above which policies are rows instead of columns.
 pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
 /// Width at which headers of narrow columns are broken between words (characters).
@@ -131,7 +148,7 @@ fn side_by_side(out: &mut String, comparison: &Comparison) {
         })
         .collect();
     explain(out, comparison);
-    for block in blocks(&widths, label_width) {
+    for block in blocks(&widths, label_width, line_width()) {
         out.push('\n');
         out.push_str(&" ".repeat(label_width));
         for &at in &block {
@@ -208,7 +225,7 @@ fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
         let mut used = name_width;
         let fits = widths[start..].iter().take_while(|width| {
             used += **width + 2;
-            used <= WIDTH_MAX
+            used <= line_width()
         });
         let end = start + fits.count().max(1);
         let block = &columns[start..end];
@@ -291,11 +308,11 @@ fn explain(out: &mut String, comparison: &Comparison) {
 }
 
 /// Returns columns that fit side by side; the baseline is the first column of every block.
-fn blocks(widths: &[usize], label_width: usize) -> Vec<Vec<usize>> {
+fn blocks(widths: &[usize], label_width: usize, line_width: usize) -> Vec<Vec<usize>> {
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut used = usize::MAX;
     for (at, width) in widths.iter().enumerate() {
-        if used.saturating_add(width + 2) > WIDTH_MAX {
+        if used.saturating_add(width + 2) > line_width {
             // A block that continues the table repeats the baseline, if the table has one.
             let lead: Vec<usize> = if at == 0 { Vec::new() } else { vec![0] };
             used = label_width + lead.iter().map(|&lead| widths[lead] + 2).sum::<usize>();
@@ -326,11 +343,11 @@ fn end_line(out: &mut String) {
     out.push('\n');
 }
 
-/// Writes `text` in lines of at most [`WIDTH_MAX`]. The first line begins with `lead`, and the
+/// Writes `text` in lines of the terminal's width. The first line begins with `lead`, and the
 /// width of `lead` indents the other lines.
 pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
     let indent = " ".repeat(width(lead));
-    for (index, line) in wrapped(text, WIDTH_MAX.saturating_sub(width(lead))).iter().enumerate() {
+    for (index, line) in wrapped(text, line_width().saturating_sub(width(lead))).iter().enumerate() {
         let _ = writeln!(out, "{}{line}", if index == 0 { lead } else { &indent });
     }
 }
@@ -341,9 +358,10 @@ mod tests {
 
     #[test]
     fn wide_tables_continue_in_blocks_led_by_the_baseline() {
-        assert_eq!(blocks(&[10, 10, 10], 40), [vec![0, 1, 2]]);
-        assert_eq!(blocks(&[30, 30, 30, 30], 40), [vec![0, 1], vec![0, 2], vec![0, 3]]);
-        assert_eq!(blocks(&[10], 40), [vec![0]]);
+        assert_eq!(blocks(&[10, 10, 10], 40, WIDTH_MAX), [vec![0, 1, 2]]);
+        assert_eq!(blocks(&[30, 30, 30, 30], 40, WIDTH_MAX), [vec![0, 1], vec![0, 2], vec![0, 3]]);
+        assert_eq!(blocks(&[10], 40, WIDTH_MAX), [vec![0]]);
+        assert_eq!(blocks(&[10, 10, 10], 40, 70), [vec![0, 1], vec![0, 2]]);
     }
 
     #[test]

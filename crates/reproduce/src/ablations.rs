@@ -241,13 +241,17 @@ fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
 /// Formats the section of a statement on the page of ablations.
 fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Claim>) -> String {
     let mut text = format!("\n## {}\n\n", heading(id, against));
-    if let Some(claim) = claim {
-        let _ =
-            writeln!(text, "The statement is \"{}\" ({}).", claim.statement(), claim.figure_table_section);
-    }
-    if let Some(row) = rows.first() {
-        let seeds = if row.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", row.seeds) };
-        let _ = writeln!(text, "{seeds}, {}, `{}`.", row.date, row.commit);
+    if let (Some(claim), Some(row)) = (claim, rows.first()) {
+        let _ = writeln!(
+            text,
+            "| statement of the paper | place | seeds | date | commit |\n|---|---|--:|---|---|\n\
+             | {} | {} | {} | {} | `{}` |",
+            cell(&claim.statement()),
+            claim.figure_table_section,
+            row.seeds,
+            row.date,
+            row.commit
+        );
     }
     text.push_str("\n| what differs | from | to | verdict | measured | share |\n|---|---|---|---|---|--:|\n");
     let (small, shown): (Vec<&AblationRow>, Vec<_>) = rows.iter().partition(|row| row.is_small());

@@ -132,19 +132,19 @@ fn quoted(judged: &[&&LedgerRow]) -> String {
     let mut text = String::new();
     for (verdict, row) in best.iter().take(QUOTED) {
         let claim = &row.claim;
-        let line = format!(
-            "* {} ({}, {verdict}) reports \"{}\". Our result: {}.",
-            claim.figure_table_section,
-            claim.id,
-            claim.statement(),
-            result(row)
-        );
-        text.push_str(&format!("\n{line}"));
+        let what = format!("{}, {}", claim.scheme_and_baseline, claim.metric);
+        let cells = [
+            format!("{verdict} {} ({}): {what}", claim.id, claim.figure_table_section),
+            claim.paper_value.clone(),
+            result(row),
+        ];
+        text.push_str(&line_of(&cells));
     }
+    let head = "| statement | paper | here |\n|---|---|---|";
     match (text.is_empty(), more) {
         (true, _) => text,
-        (false, 0) => format!("\nRuns confirm these statements:\n{text}\n"),
-        (false, more) => format!("\nRuns confirm these statements, and {more} more:\n{text}\n"),
+        (false, 0) => format!("\nRuns confirm these statements:\n\n{head}\n{text}"),
+        (false, more) => format!("\nRuns confirm these statements and {more} others:\n\n{head}\n{text}"),
     }
 }
 
@@ -171,9 +171,9 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
             result(row),
             why,
         ];
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        text.push_str(&line_of(&cells));
     }
+    let mut others = String::new();
     for verdict in [Verdict::Inconclusive, Verdict::NotCheckable, Verdict::NotRun, Verdict::Void] {
         let ids: Vec<_> = of_paper
             .iter()
@@ -181,11 +181,19 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
             .map(|row| row.claim.id.as_str())
             .collect();
         if !ids.is_empty() {
-            let verb = if ids.len() == 1 { "is" } else { "are" };
-            let _ = writeln!(text, "\n{} {verb} {verdict}.", ids.join(", "));
+            others.push_str(&line_of(&[verdict.to_string(), ids.join(", ")]));
         }
     }
+    if !others.is_empty() {
+        text.push_str(&format!("\n| verdict | statements |\n|---|---|\n{others}"));
+    }
     text
+}
+
+/// Formats a line of a Markdown table.
+fn line_of(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 /// Formats the errata of a paper: place in the paper, title and link.
@@ -197,10 +205,12 @@ fn corrections(paper: &str, errata: &str) -> String {
         let title = entry.lines().next().unwrap_or_default();
         let Some((id, about)) = title.split_once(": ") else { continue };
         let printed = entry.split_once("*Printed* (").and_then(|(_, rest)| rest.split_once(')'));
-        let place = printed.map_or_else(String::new, |(place, _)| format!("{}: ", one_line(place)));
-        let _ = writeln!(text, "* [{id}](../errata.md#{}) corrects {place}{about}.", anchor(title));
+        let place = printed.map_or_else(String::new, |(place, _)| one_line(place));
+        let link = format!("[{id}](../errata.md#{})", anchor(title));
+        text.push_str(&line_of(&[link, place, about.to_owned()]));
     }
-    text
+    let head = "| erratum | place in the paper | subject |\n|---|---|---|\n";
+    if text.is_empty() { text } else { format!("{head}{text}") }
 }
 
 fn one_line(text: &str) -> String {

@@ -107,8 +107,8 @@ impl CsvRow for Argument {
     }
 }
 
-/// Formats the statements with a full argument that still do not hold, as a Markdown list:
-/// statement, verdict, result and argument.
+/// Formats the statements with a full argument that still do not hold, as Markdown sections with
+/// verdict, statement, result and argument.
 ///
 /// # Errors
 /// If the table of arguments is damaged, or names an unknown statement.
@@ -124,12 +124,12 @@ pub fn arguments_markdown(ledger: &Ledger) -> Result<String, ReproduceError> {
         })?;
         let verdict = row.evidence().verdict();
         if verdict.needs_reason() {
-            let owner = row.reason().map_or_else(String::new, |reason| format!(", {}", reason.owner));
+            let owner = row.reason().map_or_else(String::new, |reason| format!(" ({})", reason.owner));
+            let cells = [row.claim.statement(), result(row)].map(|cell| cell.replace('|', "\\|"));
             text.push_str(&format!(
-                "* **{}, {verdict}{owner}.** The paper reports \"{}\". Our result: {}. {}\n",
+                "### {}: {verdict}{owner}\n\n| paper | here |\n|---|---|\n| {} |\n\n{}\n\n",
                 one.id,
-                row.claim.statement(),
-                result(row),
+                cells.join(" | "),
                 one.text
             ));
         }

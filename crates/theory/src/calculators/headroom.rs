@@ -266,11 +266,17 @@ fn needs(asked: &Headroom, table: &mut Table, derivation: &mut Derivation) {
         table.rows.push(vec![name.to_owned(), number_of_bytes(bytes_on_wire as f64), number_of_bytes(cells)]);
         derivation.answer(name, cells, bytes(cells));
     }
-    derivation.note(format!(
-        "needs as sonic explain, lint, predict and what-if judge them: in cells, the response of IEEE 802.1Qbb, and for the \
-         worst packets {} B each",
-        needs.worst_packet
-    ));
+    derivation.notes.insert(
+        0,
+        format!(
+            "configure {} for full-size packets, or {} for packets of any size (worst: {} B each); sonic explain, lint, \
+             predict and what-if judge by these two needs, with the response of IEEE 802.1Qbb; the other rows are \
+             formulas to compare",
+            bytes(needs.full_size as f64),
+            bytes(needs.worst as f64),
+            needs.worst_packet
+        ),
+    );
     if let Some(has) = asked.has {
         derivation.note(format!("headroom of {has} B: {}", needs.answer(has)));
     }
