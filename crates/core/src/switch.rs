@@ -433,7 +433,7 @@ impl<P: Policy> Switch<P> {
     /// Handles the arrival of a packet. If the packet's egress port is idle,
     /// the driver must then call [`Self::poll_transmit`] for the egress port.
     // Rare calls take their arguments by value, so the arrival stays in registers on the common
-    // path. Only an observer or a policy that reads the arrival from memory needs it there.
+    // path. Only observers and some policies read the arrival from memory.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         if !self.ideal {
@@ -580,8 +580,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Shows policies the pool at the last multiple of the refresh interval. Every change of the
-    /// buffer calls this method first, so the pool has not changed since that time.
+    /// Refreshes the copy of the pool that policies read, once per refresh interval. Every change of
+    /// the buffer calls this method first, so the pool has not changed since the refresh time.
     fn refresh(&mut self, now: Time) {
         if let Some(interval) = self.hardware.threshold_refresh
             && now >= self.next_refresh

@@ -152,7 +152,7 @@ fn read_v6(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
 }
 
 /// Sets the congestion mark of an ECN-capable frame; other frames do not change. The checksum of
-/// IPv4 is updated by RFC 1624, Eq. 3. IPv6 has no checksum.
+/// an IPv4 header is updated by RFC 1624, Eq. 3. IPv6 headers have no checksum.
 pub fn mark(frame: &mut [u8]) {
     let start = HEADER_BYTES + tag_bytes(frame);
     match u16_at(frame, start - 2) {

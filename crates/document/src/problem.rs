@@ -136,7 +136,7 @@ impl LoadError {
         &self.problems
     }
 
-    /// Every error on a separate line, for output that cannot draw the places.
+    /// Formats every error on a separate line, for output without excerpts of the file.
     #[must_use]
     pub fn in_lines(&self) -> String {
         self.problems.iter().map(Problem::in_one_line).collect::<Vec<_>>().join("\n")

@@ -145,7 +145,8 @@ fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>)
 }
 
 /// Durations of the arrival phase and of the drain phase. Flows get four times the time that the
-/// busiest host needs for its data. Schedules get twenty times their least time.
+/// busiest host needs for its data. The duration for a schedule is twenty times
+/// the shortest time in which the schedule could complete.
 fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     let flows = match &imported.traffic {
         Some(Traffic::Flows { flows, .. }) => flows,

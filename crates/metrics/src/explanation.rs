@@ -128,9 +128,9 @@ impl From<&str> for Answer {
 pub struct PolicyOpinion {
     /// Name of the other policy, which gave the answer.
     pub policy: &'static str,
-    /// Answer of the other policy about the arriving packet.
+    /// Answer of the compared policy about the arriving packet.
     pub verdict: Answer,
-    /// Limit of the other policy for the packet (bytes); `None` without a limit.
+    /// Limit of the compared policy for the packet (bytes); `None` without a limit.
     pub threshold_bytes: Option<u64>,
 }
 

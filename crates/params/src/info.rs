@@ -51,9 +51,9 @@ pub enum ParamKind {
     /// One ratio for every priority, or a list with one ratio per priority. The last ratio also
     /// applies to all further priorities.
     RatioPerPriority {
-        /// Smallest ratio of a priority that the parameter accepts.
+        /// Smallest value that the parameter accepts for a priority.
         min: f64,
-        /// Largest ratio of a priority that the parameter accepts.
+        /// Largest value that the parameter accepts for a priority.
         max: f64,
     },
     /// A number of bytes, at least `min`.

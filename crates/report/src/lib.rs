@@ -93,6 +93,4 @@ pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };
 pub use svg::HeatMap;
-pub use terminal::{
-    WIDTH_MAX, caveats_text, comparison_text, finding_text, noted_text, set_terminal_width,
-};
+pub use terminal::{WIDTH_MAX, caveats_text, comparison_text, finding_text, noted_text, set_terminal_width};

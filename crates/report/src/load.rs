@@ -312,8 +312,7 @@ pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
     Ok(summarise(result, 0)?.0)
 }
 
-/// Writes the report of a folder of results, old or new, and returns the paths of
-/// the written files.
+/// Writes the report of a folder of results, and returns the paths of the written files.
 ///
 /// # Errors
 /// Returns the errors of [`Report::load`] and [`Report::write`].

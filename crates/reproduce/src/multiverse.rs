@@ -42,7 +42,7 @@ pub struct OpenReading {
     pub keys: Vec<String>,
     /// Alternative values for the open setting; each list sets every key of the setting once.
     pub values: Vec<Vec<Setting>>,
-    /// Value that the open setting has in the headline interpretation.
+    /// Value of the setting in the most literal reading, which decides the verdict.
     pub headline: String,
     /// Sentence of the paper that leaves the setting open, or a note that no sentence exists.
     pub sentence: String,

@@ -185,7 +185,8 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
         }
     }
     if !others.is_empty() {
-        text.push_str(&format!("\n| verdict | statements |\n|---|---|\n{others}"));
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}| verdict | statements |\n|---|---|\n{others}"));
     }
     text
 }

@@ -59,7 +59,7 @@ pub enum Side {
     Both,
 }
 
-/// Notation of the thresholds that the profiles of a pool have.
+/// Whether the thresholds of a pool's profiles are numbers of bytes or alphas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Thresholds of the pool's profiles are in bytes.
@@ -105,7 +105,7 @@ pub struct Profile {
     pub pool: Option<Placed<String>>,
     /// Reserve of each priority group or queue with the profile (bytes).
     pub size: Option<Placed<u64>>,
-    /// Limit of the profile in the pool.
+    /// Threshold of the priority groups or queues with the profile, in the profile's pool.
     pub threshold: Option<Placed<Threshold>>,
     /// Occupancy at which a priority group with the profile resumes its sender at the latest
     /// (bytes).

@@ -50,7 +50,7 @@ pub struct ReplayInfo {
 /// A question to a calculator, and the calculator's answer.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The calculator that gave the answer.
+    /// Calculator whose answer is checked.
     pub info: &'static CalculatorInfo,
     /// Parameters of the calculator that the user gave.
     pub given: &'a [(String, ParamValue)],

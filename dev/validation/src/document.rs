@@ -206,7 +206,7 @@ pub fn ranges_block(ranges: &[Range]) -> String {
     let (right, pairs) = orders(ranges);
     let _ = writeln!(
         text,
-        "\nIn the artifact, {pairs} pairs of policies differ by more than 5 % in a metric. Bufferlab orders {right} of the pairs like the artifact."
+        "\nIn the artifact, {pairs} pairs of policies differ by more than 5 % in a metric. In {right} of these pairs, bufferlab has the same policy ahead as the artifact."
     );
     text.push_str("\nMetrics with disagreeing ranges:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
     for range in ranges.iter().filter(|range| !range.agrees()) {

@@ -21,7 +21,7 @@ use std::fmt::Write;
 use std::num::NonZero;
 use std::path::Path;
 
-/// Number of attempts at a run whose switch was late.
+/// Maximum number of attempts if the switch forwards packets too late in a run.
 const TRIES: u32 = 3;
 /// Time to set up and remove hosts, switch and tables, in addition to a run's duration (s).
 const AROUND_S: f64 = 2.5;

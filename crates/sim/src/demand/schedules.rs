@@ -76,7 +76,8 @@ struct Running {
     /// Busy processors by rank and lane, with the computations that wait for each processor.
     processors: BTreeMap<(u32, u8), VecDeque<u32>>,
     /// For each rank's network inside its server, the times at which the network can send and
-    /// receive again. Each time has the node that uses the network up to this time.
+    /// receive again. Each time is stored with the number of the node that occupies
+    /// the network until this time.
     cards: Vec<[(Time, u32); 2]>,
     trail: Trail,
     ranks: Ranks,

@@ -129,9 +129,9 @@ pub(crate) enum FlowReceiver {
 #[derive(Clone, Debug)]
 pub(crate) struct SenderSlot {
     pub(crate) sender: FlowSender,
-    /// Time for which the timer heap has an entry for the sender's timer.
+    /// Time of the timer heap's entry for the sender's timer.
     pub(crate) armed: Time,
-    /// Time for which the timer heap has an entry for the flow's pacing.
+    /// Time of the timer heap's entry for the flow's pacing.
     pub(crate) pace_armed: Time,
     pub(crate) handle: FlowHandle,
     /// Next flow in the turn order of the host's NIC.

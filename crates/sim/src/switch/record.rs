@@ -72,8 +72,8 @@ impl SwitchRecord {
     /// Closes the records of the memory `core` at `place`, at the end of the run.
     pub(super) fn close<P: Policy>(&mut self, place: MemoryOffset, end: Time, core: &Switch<P>) {
         let buffer = core.buffer();
-        // Each memory repeats the update of the switch's total, because the total includes the
-        // bytes of all memories.
+        // Each memory updates the occupancy of the whole switch again, because this occupancy
+        // includes the bytes of all memories.
         self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
         for port in 0..buffer.ports() {
             self.ports[usize::from(place.first_port + port)].hold(end.0, buffer.port_bytes(port));

@@ -104,7 +104,7 @@ impl Packet {
     }
 }
 
-/// A packet with the next packet of its link's pipe. The entry is one cache line, the only line
+/// Entry of the table of packets: a packet, and the packet behind it on the link. An entry is one cache line, the only line
 /// that the packet needs on its way.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]

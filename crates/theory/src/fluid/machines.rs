@@ -4,7 +4,7 @@
 //! with the rates at which a port stores, sends and refuses, divided by the size of a packet. Two
 //! rules need a translation:
 //!
-//! * *A drop resets the count of growth*: while a port refuses liquid, the port's count stays at 0.
+//! * *A drop resets the counter of arrivals*: while a port drops, the port's counter stays at 0.
 //! * *k packets sent in a row with no arrival between them*: between two arrivals that are p / λ
 //!   apart a port that drains at μ sends μ/λ packets, rounded down or up. So a row of k occurs when
 //!   μ/λ > k - 1. While μ/λ > k - 1, the row grows at the rate μ/p.

@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use crate::fluid::{Law, Shape, Source};
 
-    /// A law that always has a change to make, or whose events are always due.
+    /// A law whose weights change without end, or whose events are always due.
     struct Restless {
         settles: bool,
     }

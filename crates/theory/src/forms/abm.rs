@@ -188,7 +188,7 @@ pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f
     t1_unaffected(buffer, positive("alpha_low", alpha_low)?, new)
 }
 
-/// Time within which a burst of high priority loses no packet if no old queue follows its threshold
+/// Time for which a burst of high priority loses no packet. No old queue follows its threshold
 /// (case 2; Eq. 40, Plasticine Eq. 47; time). The lower bound of t1 is `ω·B / [(1 + a_low)·((r−γ) +
 /// ω·(−n·BW + n_new·(r−γ)))]`. The time grows with the old queues' drain rate n·BW (Eq. 41: Σ γ,
 /// printed with a minus sign, E-ABM-6). The result is [`f64::INFINITY`] if the old queues drain so

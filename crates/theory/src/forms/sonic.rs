@@ -124,7 +124,7 @@ pub struct PoolSizes {
 /// most the ingress pool.
 ///
 /// # Errors
-/// Returns the pool size that breaks the first violated heuristic.
+/// If a pool size violates a heuristic. The error names the first violated heuristic.
 pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
     positive("buffer", pools.buffer)?;
     not_negative("headroom_pool", pools.headroom_pool)?;

@@ -150,7 +150,7 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
     Ok(new.drain_rate + room / f64::from(new.count))
 }
 
-/// Time of the first loss if all queues of G_ne follow (ABM Eq. 29,
+/// Time of the first loss if all queues of G_ne follow their thresholds (ABM Eq. 29,
 /// Plasticine Eq. 39, with G_e for the printed G_n, E-ABM-7; time):
 /// `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new (r−γ)))]`.
 /// [`f64::INFINITY`] if the affected queues drain so much faster than the burst fills that the
@@ -202,7 +202,7 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// Trajectory while all queues of G_ne follow (case 1):
+    /// Trajectory while all queues of G_ne follow their thresholds (case 1):
     /// dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)` (ABM Eq. 30).
     ///
     /// # Errors

@@ -10,7 +10,7 @@
 //! **In `path`, below the line `text`, add:**          the one line that says `text` is followed by the block
 //! **Run:**                                            the shell, at the root, succeeds with every line of the block
 //! **Now `path` contains:**                            each line of the block is a part of the file
-//! **To see it fail, in `path` write `new` for `old`; it says `text`:**
+//! **To see it fail, in `path` write `new` for `old`; the test prints `text`:**
 //!                                                     the block fails and prints `text`, which names what was added
 //! ```
 //!
@@ -102,7 +102,7 @@ fn instruction(line: &str) -> Option<Instruction> {
     if let Some(rest) = line.strip_prefix("To see it fail, in `") {
         let (path, rest) = rest.split_once("` write `")?;
         let (new, rest) = rest.split_once("` for `")?;
-        let (old, says) = rest.split_once("`; it says ")?;
+        let (old, says) = rest.split_once("`; the test prints ")?;
         // A text that contains backticks is between two pairs of backticks.
         let says = says.trim_matches(['`', ' ']);
         return Some(Instruction::Mistake {
@@ -536,7 +536,7 @@ fn a_walk_through_that_cannot_be_followed_is_refused() {
 #[test]
 fn a_mistake_that_a_reader_is_told_to_make_is_understood() {
     let says = |text: &str| match instruction(&format!(
-        "**To see it fail, in `a` write `x` for `y`; it says {text}:**"
+        "**To see it fail, in `a` write `x` for `y`; the test prints {text}:**"
     )) {
         Some(Instruction::Mistake { path, new, old, says }) => [path, new, old, says].join("|"),
         other => panic!("{other:?}"),
