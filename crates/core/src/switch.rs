@@ -580,8 +580,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Refreshes the copy of the pool that policies read, once per refresh interval. Every change of
-    /// the buffer calls this method first, so the pool has not changed since the refresh time.
+    /// Refreshes the copy of the pool that policies read, once per refresh interval. Every change
+    /// of the buffer calls this method first, so the pool has not changed since the refresh time.
     fn refresh(&mut self, now: Time) {
         if let Some(interval) = self.hardware.threshold_refresh
             && now >= self.next_refresh

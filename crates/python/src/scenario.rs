@@ -73,7 +73,8 @@ impl Loaded {
         each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
     }
 
-    /// Label and definition of the variant in a comparison; `None` if the scenario is not a variant.
+    /// Label and definition of the variant in a comparison; `None` if the scenario is not a
+    /// variant.
     #[getter]
     fn variant(&self) -> Option<(String, String)> {
         self.inner.variant.clone().map(|name| (name.label, name.text))

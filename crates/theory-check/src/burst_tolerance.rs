@@ -71,8 +71,8 @@ pub(crate) struct BurstResult {
     free: f64,
     /// Possible error of the free buffer before the burst (bytes).
     slack: f64,
-    /// Possible error of the free buffer (bytes): the theory has liquid bursts, but bursts consist of
-    /// packets. The error is the size of two packets divided by the burst's threshold factor.
+    /// Possible error of the free buffer (bytes): the theory has liquid bursts, but bursts consist
+    /// of packets. The error is the size of two packets divided by the burst's threshold factor.
     own: f64,
     /// Arrival rate of the burst at a queue, and growth rate of this queue (bytes/s).
     rates: (f64, f64),

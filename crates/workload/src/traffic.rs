@@ -271,7 +271,8 @@ impl<'a> TrafficBuilder<'a> {
         self.named_class(self.entry.class)
     }
 
-    /// Returns the [`FlowSpec::class`] of the class `name`, whose flows use the workload's transport.
+    /// Returns the [`FlowSpec::class`] of the class `name`, whose flows use the workload's
+    /// transport.
     pub fn named_class(&mut self, name: &str) -> u16 {
         self.class_over(name, self.entry.transport)
     }

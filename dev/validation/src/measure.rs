@@ -63,7 +63,7 @@ pub struct ByTier {
 }
 
 impl ByTier {
-    /// Number of counted packets at all ports of leaves and spines.
+    /// Number of counted packets at the ports of every leaf and spine.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }

@@ -107,8 +107,8 @@ fn desk() -> Desk {
 struct Command {
     /// The command line with all seeds, policies or points.
     all: &'static [&'static str],
-    /// The command line with fewer seeds, policies or points. A folder could mix runs of this command
-    /// line with runs of the complete command.
+    /// The command line with fewer seeds, policies or points. A folder could mix runs of this
+    /// command line with runs of the complete command.
     fewer: &'static [&'static str],
     /// Whether the command stores runs by their content, so that no earlier run blocks the command.
     by_content: bool,

@@ -152,8 +152,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets a cable down or up, as its intervals of failure require now. Packets on a failed link or
-    /// in a queue for the link are lost.
+    /// Sets a cable down or up, as its intervals of failure require now. Packets on a failed link
+    /// or in a queue for the link are lost.
     pub(super) fn switch_cable(&mut self, cable: CableId) -> Result<(), SimError> {
         let down = self.plan.topology.links[cable.index()].is_down(self.world.now());
         let (ab, ba) = self.plan.cables[cable];

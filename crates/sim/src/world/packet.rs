@@ -104,8 +104,8 @@ impl Packet {
     }
 }
 
-/// Entry of the table of packets: a packet, and the packet behind it on the link. An entry is one cache line, the only line
-/// that the packet needs on its way.
+/// Entry of the table of packets: a packet, and the packet behind it on the link. An entry is one
+/// cache line, the only line that the packet needs on its way.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {

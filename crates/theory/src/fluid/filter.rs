@@ -72,8 +72,9 @@ impl Reverie {
     ///
     /// # Errors
     /// If a number is out of its range. All sizes and rates must be finite. Pool, time constant,
-    /// resolution, weights and drain rates must be above 0. The resolution must be below the size of the pool.
-    /// More than two million events are an error, too: a larger resolution needs fewer events.
+    /// resolution, weights and drain rates must be above 0. The resolution must be below the size
+    /// of the pool. More than two million events are an error, too: a larger resolution needs fewer
+    /// events.
     pub fn run(&self, end: f64) -> Result<ReverieRun, FluidError> {
         positive("the end of the run", end)?;
         positive("the pool", self.pool)?;
