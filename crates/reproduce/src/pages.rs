@@ -263,8 +263,9 @@ mod tests {
         let errata = "# Errata\n\n## ABM\n\n### E-ABM-1: the minimum α needs\n\n*Printed* (Theorem 1,\nsection 3): x\n\n### E-ABM-2: a proof\n\nx\n\n## TDT\n\n### E-TDT-1: y\n";
         assert_eq!(
             corrections("ABM (SIGCOMM 2022)", errata),
-            "* [E-ABM-1](../errata.md#e-abm-1-the-minimum-α-needs) corrects Theorem 1, section 3: the minimum α needs.\n\
-             * [E-ABM-2](../errata.md#e-abm-2-a-proof) corrects a proof.\n"
+            "| erratum | place in the paper | subject |\n|---|---|---|\n\
+             | [E-ABM-1](../errata.md#e-abm-1-the-minimum-α-needs) | Theorem 1, section 3 | the minimum α needs |\n\
+             | [E-ABM-2](../errata.md#e-abm-2-a-proof) |  | a proof |\n"
         );
     }
 }

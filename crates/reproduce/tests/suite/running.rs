@@ -346,7 +346,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         page.contains("| [right](#right-against-all) | STRONG | NULL | `switch.buffer` | 100 % |"),
         "{page}"
     );
-    assert!(page.contains("\nThe statement is \"Who shares everything absorbs more"), "{page}");
+    assert!(page.contains("\n| Who shares everything absorbs more"), "{page}");
     // Only the runs that the statement needs are executed: two schemes at one axis value, with two
     // seeds, under five interpretations.
     let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
