@@ -95,6 +95,11 @@ impl World {
         self.calendar.place(upcoming)
     }
 
+    /// Order of a delivery over link `link` among the link events of the present instant.
+    pub(crate) fn place_of_delivery(&self, link: LinkId) -> LinkPlace {
+        self.calendar.place_of_delivery(self.now, link)
+    }
+
     /// Removes the event that [`Self::next_link_event`] has just returned, and advances time to
     /// this event.
     #[inline]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Last event that a schedule node has waited for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cause {
+pub(crate) struct Cause {
     /// Schedule node of the event; `None` if the waiting node waited for no other node.
     pub(super) node: Option<u32>,
     pub(super) event: WaitedFor,
