@@ -1,7 +1,7 @@
 #!/bin/sh
-# Study of docs/evidence/training-step.md: 8 seeds of seven rules, without storage traffic (almost no
-# query), at half of its rate, and at the whole rate. About four minutes of CPU time. Run it at the
-# root of the repository: sh docs/evidence/training-step/study.sh
+# Study of docs/evidence/training-step.md: 8 seeds of seven rules with almost no storage query, with
+# half of the queries, and with all queries. The study takes about four minutes of CPU time.
+# Run the script in the root folder of the repository.
 set -e
 bufferlab sweep scenarios/training-step-storage.toml --seeds 8 --out results/training-step-study \
   --vary workload.1.queries_per_second_per_host=0.01,1000,2000 --variants \
@@ -14,4 +14,4 @@ bufferlab sweep scenarios/training-step-storage.toml --seeds 8 --out results/tra
   'Tomahawk 5: sonic-dt(alpha=[1.0,1.0], xon_offset=3 KB) + switch.hardware.family=tomahawk5' \
   'Spectrum-4: sonic-dt(alpha=[1.0,1.0], xon_offset=3 KB) + switch.hardware.family=spectrum4' \
   'ABM on SONiC: sonic-abm(xon_offset=3 KB)' 'filtered: reverie(xon_offset=3 KB)'
-bufferlab report results/training-step-study --figures docs/evidence/training-step
+bufferlab report results/training-step-study --figures
