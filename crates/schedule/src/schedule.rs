@@ -168,6 +168,26 @@ impl Schedule {
         longest
     }
 
+    /// Visits the nodes level by level. The level of a node is the number of nodes on the longest
+    /// chain of dependencies before the node.
+    pub fn for_each_level(&self, mut visit: impl FnMut(&[NodeId])) {
+        let mut waits = self.waits.clone();
+        let mut level: Vec<NodeId> = self.nodes().filter(|node| waits[node.index()] == 0).collect();
+        let mut next = Vec::new();
+        while !level.is_empty() {
+            visit(&level);
+            for node in level.drain(..) {
+                for edge in self.packed_children(node.0) {
+                    waits[edge.node as usize] -= 1;
+                    if waits[edge.node as usize] == 0 {
+                        next.push(NodeId(edge.node));
+                    }
+                }
+            }
+            std::mem::swap(&mut level, &mut next);
+        }
+    }
+
     pub(crate) fn packed_children(&self, node: u32) -> &[PackedEdge] {
         let node = node as usize;
         &self.children[self.first[node] as usize..self.first[node + 1] as usize]

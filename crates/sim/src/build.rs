@@ -45,6 +45,7 @@ impl Simulation {
         }
         let traffic = traffic::start(scenario)?;
         let (replayed, class_transports) = traffic::carriages(scenario, &traffic);
+        let schedules = Schedules::new(traffic.schedules);
         let classes: Vec<String> = traffic.classes.into_iter().map(|class| class.name).collect();
         let routes = Routes::new(&topology, scenario.seed, |index| !is_down(index));
         routes.check(&topology)?;
@@ -66,23 +67,21 @@ impl Simulation {
             class_transports,
             nic_queueing: scenario.host.nic,
             spray: topology.multipath == Multipath::Spray,
+            slots_by_host: schedules.have_slots_by_host(topology.hosts.len()),
         });
         let downlinks = downlinks(&links, topology.hosts.len());
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let calendar = build_calendar(scenario, &links);
         let mut world = World::new(calendar, links, routes, timers, telemetry);
-        let mut demand = Demand::new(
-            traffic.source,
-            Queries::new(traffic.listed_queries),
-            (ClosedLoops::new(traffic.closed_loops), Schedules::new(traffic.schedules)),
-            (scenario.start_jitter, scenario.seed),
-        );
+        let queries = Queries::new(traffic.listed_queries);
+        let dependent = (ClosedLoops::new(traffic.closed_loops), schedules);
+        let noise = (scenario.start_jitter, scenario.seed);
+        let mut demand = Demand::new(traffic.source, queries, dependent, noise);
         demand.start_dependent_traffic(&mut world);
         let output = scenario.output.clone();
         let records = Records::new(output, classes, scenario.duration, downlinks, &switches);
         let end = scenario.duration + scenario.drain;
         let plan = Plan { seed: scenario.seed, duration: scenario.duration, end, topology, cables };
-        let (verify, is_plain, events, arrivals_are_over, part) = (false, false, 0, false, None);
         let mut simulation = Self {
             world,
             hosts,
@@ -91,14 +90,15 @@ impl Simulation {
             demand,
             records,
             plan,
-            verify,
-            is_plain,
-            events,
-            arrivals_are_over,
+            verify: false,
+            is_plain: false,
+            events: 0,
+            arrivals_are_over: false,
             is_finished: false,
             is_stepped: false,
             clock: Time::ZERO,
-            part,
+            part: None,
+            starts: None,
         };
         simulation.look_closely(&scenario.output);
         Ok(simulation)

@@ -1,14 +1,18 @@
 //! Demand on the network: flows due to start, queries in progress, and closed-loop clients.
 
+mod chronicle;
 pub(crate) mod closed_loops;
+mod coupling;
 pub(crate) mod jitter;
 pub(crate) mod queries;
 mod rank_times;
 pub(crate) mod schedules;
+mod share;
 mod trail;
 
 use crate::ids::{PoolId, ThreadId};
 use crate::world::World;
+use crate::world::timers::Timer;
 use bufferlab_metrics::{RunSink, ScheduleRow};
 use bufferlab_schedule::Condition;
 use bufferlab_units::Time;
@@ -28,7 +32,9 @@ pub(crate) struct Demand {
     next_start: Time,
     pub(crate) queries: Queries,
     closed_loops: ClosedLoops,
-    schedules: Schedules,
+    pub(crate) schedules: Schedules,
+    /// Number of flows of open workloads that have been taken.
+    taken: u64,
 }
 
 impl Demand {
@@ -42,7 +48,8 @@ impl Demand {
     ) -> Self {
         let jitter = (noise > Time::ZERO).then(|| Jitter::new(seed, noise, &mut source));
         let (next_flow, next_start) = (None, Time::MAX);
-        let mut this = Self { source, jitter, next_flow, next_start, queries, closed_loops, schedules };
+        let mut this =
+            Self { source, jitter, next_flow, next_start, queries, closed_loops, schedules, taken: 0 };
         this.advance();
         this
     }
@@ -58,6 +65,7 @@ impl Demand {
             queries: self.queries.clone(),
             closed_loops: self.closed_loops.try_clone()?,
             schedules: self.schedules.clone(),
+            taken: self.taken,
         })
     }
 
@@ -82,8 +90,16 @@ impl Demand {
     /// Removes and returns the next flow of the open workloads, whose start time has come.
     pub(crate) fn take_flow(&mut self) -> FlowSpec {
         let flow = self.next_flow.take().expect("a flow is due");
+        self.taken += 1;
+        self.schedules.set_open_flow(flow.start, self.taken);
         self.advance();
         flow
+    }
+
+    /// Sets the timer that expires now, for the notes of schedules in a shard. `None` if the next
+    /// event is a link event.
+    pub(crate) fn set_timer(&mut self, now: Time, timer: Option<Timer>) {
+        self.schedules.set_timer(now, timer);
     }
 
     fn advance(&mut self) {

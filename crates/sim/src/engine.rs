@@ -16,8 +16,8 @@ mod switching;
 
 use crate::SimError;
 use crate::demand::Demand;
-use crate::host::Hosts;
 use crate::host::connections::COMMON;
+use crate::host::{FlowStart, Hosts};
 use crate::ids::{CableId, FlowSlot, HostId, LinkId, PoolId, ShardId, SwitchId, Table};
 use crate::observe::explain::{ExplainRequest, Explainer};
 use crate::observe::{Records, View};
@@ -26,6 +26,7 @@ use crate::shards::Shard;
 use crate::switch::SwitchNode;
 use crate::world::calendar::Kind;
 use crate::world::link::End;
+use crate::world::order::Order;
 use crate::world::timers::Timer;
 use crate::world::{Uplink, World};
 use bufferlab_metrics::{RunSink, RunTotals};
@@ -76,6 +77,9 @@ pub struct Simulation {
     pub(crate) clock: Time,
     /// Shard of the network that this simulation runs, if several threads run the network.
     pub(crate) part: Option<Shard>,
+    /// Flows of this shard that have started since the threads met. `None` if all shards know all
+    /// flows beforehand, because the run has no schedules.
+    pub(crate) starts: Option<Vec<(Order, FlowStart)>>,
 }
 
 /// Data of a run that are known before the run starts.
@@ -366,9 +370,7 @@ impl Simulation {
             Timer::ScheduleBegin(index) => self.demand.handle_schedule_begin(&mut self.world, index),
             Timer::ScheduleStep(node) => {
                 if let Some(spec) = self.demand.handle_schedule_step(&mut self.world, node) {
-                    let number = self.hosts.flows().started();
-                    self.start_flow(spec, COMMON)?;
-                    self.demand.note_scheduled_flow(node, number);
+                    self.start_scheduled_flow(spec, node)?;
                 }
             }
             Timer::PhaseEnd => self.close_arrival_phase(),
@@ -388,8 +390,22 @@ impl Simulation {
             self.demand.queries.note_start(&spec);
         }
         let source = HostId::new(spec.src);
-        self.hosts.start_flow(&mut self.world.uplink(source), spec, pool)?;
+        let slot = self.hosts.start_flow(&mut self.world.uplink(source), spec, pool)?;
+        if let (Some(starts), Some(order)) = (&mut self.starts, self.demand.schedules.order()) {
+            starts.push((order, self.hosts.describe_start(slot)));
+        }
         self.settle_hosts();
+        Ok(())
+    }
+
+    /// Starts the flow that executes a node of a schedule.
+    fn start_scheduled_flow(&mut self, spec: FlowSpec, node: u32) -> Result<(), SimError> {
+        let number = self.hosts.flows().started();
+        self.start_flow(spec, COMMON)?;
+        // The shards of a network number the flow later.
+        if self.starts.is_none() {
+            self.demand.note_scheduled_flow(node, number);
+        }
         Ok(())
     }
 

@@ -19,7 +19,7 @@ pub(crate) mod slots;
 mod streams;
 pub(crate) mod transport;
 
-pub(crate) use cross_shard::{FlowNote, Retired};
+pub(crate) use cross_shard::{FlowNote, FlowStart, Retired};
 pub(crate) use flow::FlowAccount;
 
 use crate::ids::{FlowHandle, FlowSlot, HostId, PacketId, Table, TransportId};
@@ -34,6 +34,7 @@ use cross_shard::RemoteFlows;
 use flow::{FlowInfo, FlowSender, Flows};
 use flow_queues::{FlowQueues, QueueKey};
 use message::Pacing;
+use slots::{FreeSlots, Slots};
 use streams::HostStreams;
 use transport::{Control, Transport};
 
@@ -116,6 +117,8 @@ pub(crate) struct HostsConfig {
     pub(crate) nic_queueing: NicQueueing,
     /// Whether every packet draws its path at random.
     pub(crate) spray: bool,
+    /// Whether every host has its own slots for the flows that it sends.
+    pub(crate) slots_by_host: bool,
 }
 
 impl Hosts {
@@ -130,10 +133,14 @@ impl Hosts {
         if config.nic_queueing == NicQueueing::FlowQueues {
             cards.iter_mut().for_each(|card| card.turns = Some(Box::default()));
         }
+        let slots = match config.slots_by_host {
+            true => Slots::by_host(cards.len()),
+            false => Slots::Shared(FreeSlots::default()),
+        };
         Self {
             streams: (0..).zip(host_kinds.iter()).map(|(host, _)| HostStreams::new(seed, host)).collect(),
             cards,
-            flows: Flows::default(),
+            flows: Flows::new(slots),
             transports,
             host_kinds,
             kinds,
@@ -275,6 +282,16 @@ impl Hosts {
         }
         self.flows.remove(slot, uplink.now());
         self.effects.push(Effect::Ended(account));
+    }
+
+    /// Whether every host has its own slots for the flows that it sends.
+    pub(crate) fn has_slots_by_host(&self) -> bool {
+        self.flows.has_slots_by_host()
+    }
+
+    /// Whether a transport sends packets at a pace, without acknowledgements.
+    pub(crate) fn have_paced_flows(&self) -> bool {
+        self.transports.iter().any(|transport| matches!(transport.control, Control::Pace { .. }))
     }
 
     /// Removes and returns the failure of a live flow's congestion control.

@@ -39,7 +39,7 @@ pub(crate) struct Records {
     /// Simulated time at which flows stop arriving.
     duration: Time,
     /// For each host, the link from its switch to the host.
-    downlinks: Table<HostId, LinkId>,
+    pub(crate) downlinks: Table<HostId, LinkId>,
     /// Delay histograms by queue and class (`queue * classes + class`).
     /// Empty if the run does not measure delays.
     delays: Table<SwitchId, Vec<DelayHistogram>>,

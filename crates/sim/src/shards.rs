@@ -40,6 +40,19 @@
 //! interval. Then the threads exchange lists of the flows that are over, with the end times of the
 //! flows.
 //!
+//! # Schedules
+//!
+//! A rank of a schedule belongs to the shard of its host. A message is the only dependency between
+//! ranks of different shards: hosts whose ranks depend on each other without a message are in one
+//! shard (`demand/coupling.rs`). Then hosts can be in other shards than their switches.
+//!
+//! No shard knows the starts of scheduled flows beforehand. So every host has its own slots for the
+//! flows that it sends, and a shard starts only the flows of its hosts. After each window the
+//! shards exchange the flows that have started, and number these flows in the order in which one
+//! thread would start them (`world/order.rs`). The shard that writes the results receives notes on
+//! the schedules of all shards, in the same order. An execution ends when the shards have counted the
+//! ends of all nodes. So the next execution must follow after at least a window.
+//!
 //! # Equal results
 //!
 //! The result tables equal the tables of a run with one thread, byte for byte. A run on one thread
@@ -56,6 +69,7 @@
 
 mod exchange;
 mod merge;
+mod news;
 mod partition;
 mod patience;
 mod rows;

@@ -9,6 +9,7 @@ pub(crate) mod border;
 pub(crate) mod calendar;
 pub(crate) mod device;
 pub(crate) mod link;
+pub(crate) mod order;
 pub(crate) mod packet;
 mod pipe;
 pub(crate) mod routing;
@@ -97,6 +98,11 @@ impl World {
     /// events of its instant.
     pub(crate) fn place_of(&self, upcoming: Upcoming) -> LinkPlace {
         self.calendar.place(upcoming)
+    }
+
+    /// Order of a delivery over link `link` among the link events of the present instant.
+    pub(crate) fn place_of_delivery(&self, link: LinkId) -> LinkPlace {
+        self.calendar.place_of_delivery(self.now, link)
     }
 
     /// Removes the event that [`Self::next_link_event`] has just returned, and advances time to

@@ -1,10 +1,13 @@
 //! Execution of schedules: a node starts when all events that the node waits for have happened.
 
-use super::rank_times::{Collectives, Ranks};
-use super::trail::{Cause, PathStep, Trail};
+use super::chronicle::Chronicle;
+use super::share::Share;
+use crate::ids::{HostId, LinkId, Table};
+use crate::notes::{Cause, Ended, Note};
 use crate::world::World;
-use crate::world::timers::{Timer, Timers};
-use bufferlab_metrics::{CollectiveRow, NodeKind, PathRow, RankRow, RunSink, ScheduleRow, WaitedFor};
+use crate::world::order::Order;
+use crate::world::timers::{Moment, Timer, Timers};
+use bufferlab_metrics::{RunSink, ScheduleRow, WaitedFor};
 use bufferlab_schedule::{Condition, NodeId, Transfer, Work};
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSpec, ScaleUp, ScheduleTraffic};
@@ -17,33 +20,23 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
     running: Vec<Running>,
-    /// Schedule nodes that are ready or in progress.
+    /// Schedule nodes that are ready or in progress, except nodes that flows execute.
     live: BTreeMap<u32, Live>,
     /// Events that take effect after a delay: the time, the node that waits, and the node that
     /// caused the event (its number in its schedule).
     delayed: BinaryHeap<Reverse<(Time, u32, Option<u32>)>>,
-    rows: Rows,
-}
-
-/// Rows of schedule results that are not written to the sink yet.
-#[derive(Clone, Debug, Default)]
-struct Rows {
-    nodes: Vec<ScheduleRow>,
-    collectives: Vec<CollectiveRow>,
-    ranks: Vec<RankRow>,
-    path: Vec<PathRow>,
+    chronicle: Chronicle,
+    /// Share of this shard in the schedules. `None` if one thread runs the network.
+    share: Option<Box<Share>>,
 }
 
 /// A schedule node that is ready or in progress: all events that it waited for have happened.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     step: Step,
-    ready: Time,
-    start: Option<Time>,
-    /// Cause of the last event of this node's wait: a transfer or computation. Barriers between the
-    /// cause and this node do not count.
+    /// Transfer or computation that caused the last event for which this node waited. Barriers
+    /// between the cause and this node do not count.
     after: Option<u32>,
-    flow: Option<u64>,
 }
 
 /// Current step of a live schedule node, which ends with the node's next timer.
@@ -56,14 +49,12 @@ enum Step {
     /// The schedule node sends a transfer inside a server. The time is the end
     /// of the transfer's reception.
     Sending(Time),
-    /// A flow executes the schedule node. The flow's hosts report the end of the step.
-    Flow,
 }
 
 /// A schedule in execution.
 #[derive(Clone, Debug)]
 struct Running {
-    traffic: ScheduleTraffic,
+    traffic: Arc<ScheduleTraffic>,
     /// Number of this schedule's first node in the sequence of all nodes.
     base: u32,
     iteration: u32,
@@ -79,13 +70,10 @@ struct Running {
     /// receive again. Each time is stored with the number of the node that occupies
     /// the network until this time.
     cards: Vec<[(Time, u32); 2]>,
-    trail: Trail,
-    ranks: Ranks,
-    collectives: Collectives,
 }
 
 impl Running {
-    fn new(traffic: ScheduleTraffic, base: u32) -> Self {
+    fn new(traffic: Arc<ScheduleTraffic>, base: u32) -> Self {
         let ranks = if traffic.scale_up.is_some() { traffic.schedule.ranks() as usize } else { 0 };
         Self {
             base,
@@ -95,9 +83,6 @@ impl Running {
             left: 0,
             processors: BTreeMap::new(),
             cards: vec![[(Time::ZERO, 0); 2]; ranks],
-            trail: Trail::default(),
-            ranks: Ranks::default(),
-            collectives: Collectives::new(&traffic.schedule),
             traffic,
         }
     }
@@ -108,7 +93,6 @@ impl Running {
         let schedule = &self.traffic.schedule;
         self.left = schedule.len();
         self.origin = now;
-        self.ranks.begin(schedule.ranks(), now);
         let roots = schedule.nodes().filter(|&node| schedule.waits(node) == 0);
         roots.map(|node| (node, now + schedule.start(node))).collect()
     }
@@ -122,90 +106,39 @@ impl Running {
     }
 
     /// Reserves the network inside a server for a transfer. Returns the start and the end of the
-    /// transmission, and the end of the reception. Every rank sends and receives one transfer at a
-    /// time. All transfers have an equal latency, so ranks receive transfers in the order of their
-    /// starts.
-    fn reserve(&mut self, inside: ScaleUp, (node, transfer): (u32, Transfer), now: Time) -> [Time; 3] {
+    /// transmission, the end of the reception, and the events that delay the transfer. Every rank
+    /// sends and receives one transfer at a time. All transfers have an equal latency, so ranks
+    /// receive transfers in the order of their starts.
+    fn reserve(
+        &mut self,
+        inside: ScaleUp,
+        (node, transfer): (u32, Transfer),
+        now: Time,
+    ) -> ([Time; 3], [Option<Cause>; 2]) {
         let length = inside.rate.serialization(transfer.bytes);
-        let event = WaitedFor::ScaleUp;
+        let cause = |node, at| Cause { node: Some(node), event: WaitedFor::ScaleUp, at };
         let (free, sender) = self.cards[transfer.src as usize][0];
         let start = now.max(free);
-        if free > now {
-            self.trail.delay(node, Cause { node: Some(sender), event, at: free });
-        }
+        let sending = (free > now).then(|| cause(sender, free));
         self.cards[transfer.src as usize][0] = (start + length, node);
         let (free, receiver) = self.cards[transfer.dst as usize][1];
-        if free > start + inside.latency {
-            self.trail.delay(node, Cause { node: Some(receiver), event, at: free });
-        }
+        let receiving = (free > start + inside.latency).then(|| cause(receiver, free));
         let received = (start + inside.latency).max(free) + length;
         self.cards[transfer.dst as usize][1] = (received, node);
-        [start, start + length, received]
+        ([start, start + length, received], [sending, receiving])
+    }
+
+    /// Ends an execution of the schedule, and sets a timer for the next execution.
+    fn end_execution(&mut self, timers: &mut Timers, index: usize, now: Time) {
+        self.iteration += 1;
+        if self.iteration < self.traffic.iterations {
+            timers.push(now + self.traffic.pause, Timer::ScheduleBegin(index as u32));
+        }
     }
 
     /// Work of a schedule node (such as a transfer). `number` is in the sequence of all nodes.
     fn work(&self, number: u32) -> Work {
         self.traffic.schedule.work(NodeId(number - self.base))
-    }
-
-    /// Rows of the critical path of the execution that has ended.
-    fn take_path(&mut self, index: u32) -> Vec<PathRow> {
-        let path = self.trail.take_path();
-        let starts = path.iter().skip(1).map(|(_, step)| step.cause.at);
-        let until: Vec<Time> = starts.chain(path.last().map(|(_, step)| step.end)).collect();
-        let schedule = &self.traffic.schedule;
-        let row = |((place, (node, step)), until): ((u32, &(u32, PathStep)), Time)| {
-            let (kind, rank, peer_rank) = match schedule.work(NodeId(*node)) {
-                Work::Transfer(Transfer { src, dst, .. }) => (NodeKind::Transfer, src, Some(dst)),
-                Work::Compute { rank, .. } => (NodeKind::Compute, rank, None),
-                Work::Barrier => unreachable!("a barrier has no step"),
-            };
-            PathRow {
-                schedule: index,
-                iteration: self.iteration,
-                step: place,
-                node: *node,
-                kind,
-                rank,
-                peer_rank,
-                collective: schedule.collective(NodeId(*node)),
-                flow_id: step.flow,
-                waited_for: step.cause.event,
-                start_ps: step.cause.at.0,
-                end_ps: step.end.0,
-                critical_ps: until.0.saturating_sub(step.cause.at.0),
-            }
-        };
-        (0..).zip(&path).zip(until).map(row).collect()
-    }
-
-    /// Result row of a schedule node. `None` for a barrier.
-    fn row(&self, index: usize, number: u32, live: &Live, end: Option<Time>) -> Option<ScheduleRow> {
-        let node = NodeId(number - self.base);
-        let (kind, rank, peer_rank, class, size_bytes) = match self.traffic.schedule.work(node) {
-            Work::Transfer(Transfer { src, dst, bytes, class }) => {
-                let class = self.traffic.classes[usize::from(class)];
-                (NodeKind::Transfer, src, Some(dst), Some(class), Some(bytes))
-            }
-            Work::Compute { rank, .. } => (NodeKind::Compute, rank, None, None, None),
-            Work::Barrier => return None,
-        };
-        Some(ScheduleRow {
-            schedule: index as u32,
-            iteration: self.iteration,
-            node: node.0,
-            kind,
-            rank,
-            peer_rank,
-            host: self.traffic.hosts[rank as usize],
-            class,
-            size_bytes,
-            flow_id: live.flow,
-            after_node: live.after,
-            ready_ps: live.ready.0,
-            start_ps: live.start.map(|start| start.0),
-            end_ps: end.map(|end| end.0),
-        })
     }
 }
 
@@ -213,12 +146,110 @@ impl Schedules {
     pub(crate) fn new(all: Vec<ScheduleTraffic>) -> Self {
         let mut this = Self::default();
         let mut base = 0;
-        for traffic in all {
+        for traffic in all.into_iter().map(Arc::new) {
             let nodes = traffic.schedule.len() as u32;
+            this.chronicle.add(Arc::clone(&traffic), base);
             this.running.push(Running::new(traffic, base));
             base += nodes;
         }
         this
+    }
+
+    /// Gives a note to the chronicle, or to the shard that writes the results.
+    fn note(&mut self, note: Note) {
+        match &mut self.share {
+            Some(share) => share.note(note),
+            None => self.chronicle.apply(note),
+        }
+    }
+
+    /// Traffic of all schedules.
+    pub(super) fn traffic(&self) -> impl Iterator<Item = &ScheduleTraffic> {
+        self.running.iter().map(|one| &*one.traffic)
+    }
+
+    /// Shortest pause between two executions of a schedule. `None` if every schedule is executed
+    /// once.
+    pub(crate) fn shortest_pause(&self) -> Option<Time> {
+        self.traffic().filter(|one| one.iterations > 1).map(|one| one.pause).min()
+    }
+
+    /// Restricts the schedules to the ranks on the hosts of one shard of the network. `is_first`
+    /// states whether this shard writes the results. `downlinks` has the link to every host.
+    pub(crate) fn become_shard(
+        &mut self,
+        is_first: bool,
+        hosts: Table<HostId, bool>,
+        downlinks: Table<HostId, LinkId>,
+    ) {
+        self.share = Some(Box::new(Share::new(is_first, hosts, downlinks)));
+    }
+
+    /// Sets the timer that expires now. `None` if the next event is a link event.
+    pub(super) fn set_timer(&mut self, now: Time, timer: Option<Timer>) {
+        if let Some(share) = &mut self.share {
+            share.set_timer(now, timer);
+        }
+    }
+
+    /// Sets the current event to the start of flow number `flow` of the open workloads.
+    pub(super) fn set_open_flow(&mut self, now: Time, flow: u64) {
+        if let Some(share) = &mut self.share {
+            share.set_open_flow(now, flow);
+        }
+    }
+
+    /// Position of the current event in the order of the run, if this is one shard of several.
+    pub(crate) fn order(&self) -> Option<Order> {
+        self.share.as_ref().map(|share| share.order())
+    }
+
+    /// Notes and ended nodes of this shard since the previous call.
+    pub(crate) fn take_news(&mut self) -> (Vec<(Order, Note)>, Vec<Ended>) {
+        match &mut self.share {
+            Some(share) => (std::mem::take(&mut share.notes), std::mem::take(&mut share.ended)),
+            None => (Vec::new(), Vec::new()),
+        }
+    }
+
+    /// Earliest time at which an execution may begin because of nodes that have ended.
+    pub(crate) fn earliest_begin(&self, ended: &[Ended]) -> Time {
+        let repeated = ended.iter().filter(|ended| self.running[ended.index].traffic.iterations > 1);
+        let begin = repeated.map(|ended| ended.last + self.running[ended.index].traffic.pause);
+        begin.min().unwrap_or(Time::MAX)
+    }
+
+    /// Moment after all events of schedules that any shard has counted.
+    pub(crate) fn last_moment(&self) -> Moment {
+        let last = self.share.as_ref().map_or(Time::ZERO, |share| share.last);
+        Moment { at: last, timer: Some(Timer::ScheduleBegin(u32::MAX)) }
+    }
+
+    /// Counts nodes that have ended in any shard. After the last node of an execution, sets a timer
+    /// for the next execution.
+    pub(crate) fn count_ended(&mut self, timers: &mut Timers, ended: &[Ended]) {
+        for &Ended { index, nodes, last } in ended {
+            self.running[index].left -= nodes;
+            if let Some(share) = &mut self.share {
+                share.last = share.last.max(last);
+            }
+        }
+        for (index, running) in self.running.iter_mut().enumerate() {
+            let last = ended.iter().filter(|ended| ended.index == index).map(|ended| ended.last).max();
+            if let Some(last) = last.filter(|_| running.left == 0) {
+                running.end_execution(timers, index, last);
+            }
+        }
+    }
+
+    /// Announces the number of the flow that executes a node, before the notes about the node.
+    pub(crate) fn expect_flow(&mut self, number: u32, flow: u64) {
+        self.chronicle.expect_flow(number, flow);
+    }
+
+    /// Applies notes of all shards, in the order of the run.
+    pub(crate) fn apply(&mut self, notes: impl Iterator<Item = Note>) {
+        notes.for_each(|note| self.chronicle.apply(note));
     }
 
     /// Whether the scenario has a workload that executes a schedule.
@@ -239,8 +270,14 @@ impl Schedules {
     }
 
     fn begin(&mut self, timers: &mut Timers, index: usize, now: Time) {
+        if self.share.as_ref().is_none_or(|share| share.is_first()) {
+            self.note(Note::Begin { index: index as u32, now });
+        }
         let running = &mut self.running[index];
-        let roots = running.begin(now);
+        let mut roots = running.begin(now);
+        if let Some(share) = &self.share {
+            roots.retain(|&(node, _)| share.has_root(&running.traffic, node));
+        }
         let base = running.base;
         for (node, at) in roots {
             self.make_ready(timers, base + node.0, at, (None, WaitedFor::Start));
@@ -265,22 +302,8 @@ impl Schedules {
         at: Time,
         (after, event): (Option<u32>, WaitedFor),
     ) {
-        let index = self.schedule_of(number);
-        let running = &mut self.running[index];
-        if running.work(number) == Work::Barrier {
-            running.trail.retain(after);
-        } else {
-            let node = if event == WaitedFor::Start { None } else { after };
-            let ready = NodeId(number - running.base);
-            running.trail.add(ready.0, Cause { node, event, at });
-            // The sender of a flow may be done after the receiver has the last byte.
-            let mut children = running.traffic.schedule.children(ready);
-            if children.any(|edge| edge.condition == Condition::Sent) {
-                running.trail.retain(Some(ready.0));
-            }
-        }
-        let live = Live { step: Step::Ready, ready: at, start: None, after, flow: None };
-        self.live.insert(number, live);
+        self.note(Note::Ready { number, at, after, event });
+        self.live.insert(number, Live { step: Step::Ready, after });
         timers.push(at, Timer::ScheduleStep(number));
     }
 
@@ -292,8 +315,8 @@ impl Schedules {
         {
             self.delayed.pop();
             self.release(world.timers(), child, now, cause);
-            let index = self.schedule_of(child);
-            self.running[index].trail.release(cause);
+            let index = self.schedule_of(child) as u32;
+            self.note(Note::Release { index, node: cause });
         }
     }
 
@@ -315,7 +338,6 @@ impl Schedules {
                 timers.push(received, Timer::ScheduleStep(number));
                 self.tell(timers, (index, number), Condition::Sent, (now, now));
             }
-            Step::Flow => unreachable!("a flow has no timer"),
         }
         None
     }
@@ -354,12 +376,15 @@ impl Schedules {
                         ack_path: None,
                         node: number,
                     };
-                    self.set_step(number, Step::Flow);
+                    self.live.remove(&number);
                     self.start_node(timers, index, number, (now, now));
                     return Some(spec);
                 };
                 let node = number - running.base;
-                let [start, sent, received] = running.reserve(inside, (node, transfer), now);
+                let ([start, sent, received], causes) = running.reserve(inside, (node, transfer), now);
+                for cause in causes.into_iter().flatten() {
+                    self.note(Note::Delay { number, cause });
+                }
                 self.set_step(number, Step::Sending(received));
                 self.start_node(timers, index, number, (now, start));
                 timers.push(sent, Timer::ScheduleStep(number));
@@ -381,9 +406,7 @@ impl Schedules {
 
     /// Records the start of a schedule node. The start may be later than the current time.
     fn start_node(&mut self, timers: &mut Timers, index: usize, number: u32, (now, start): (Time, Time)) {
-        self.live.get_mut(&number).expect("the node is live").start = Some(start);
-        let running = &mut self.running[index];
-        running.ranks.start(running.work(number), now);
+        self.note(Note::Start { number, now, start });
         self.tell(timers, (index, number), Condition::Started, (now, start));
     }
 
@@ -395,7 +418,7 @@ impl Schedules {
                 Some(next) => {
                     let node = Some(number - running.base);
                     let cause = Cause { node, event: WaitedFor::Processor, at: now };
-                    running.trail.delay(next - running.base, cause);
+                    self.note(Note::Delay { number: next, cause });
                     self.compute(timers, index, next, now);
                 }
                 None => {
@@ -410,6 +433,10 @@ impl Schedules {
     #[cold]
     pub(super) fn note_event(&mut self, world: &mut World, number: u32, event: Condition) {
         let (now, index) = (world.now(), self.schedule_of(number));
+        if let (Some(share), Work::Transfer(transfer)) = (&mut self.share, self.running[index].work(number)) {
+            let rank = if event == Condition::Finished { transfer.dst } else { transfer.src };
+            share.set_receiver(world, self.running[index].traffic.hosts[rank as usize]);
+        }
         match event {
             Condition::Finished => self.end(world.timers(), index, number, now),
             other => self.tell(world.timers(), (index, number), other, (now, now)),
@@ -419,44 +446,24 @@ impl Schedules {
     /// Records the number of the flow that executes a schedule node. The flow may have ended
     /// already.
     pub(super) fn note_flow(&mut self, number: u32, flow: u64) {
-        if let Some(live) = self.live.get_mut(&number) {
-            live.flow = Some(flow);
-        }
+        self.note(Note::Flow { number, flow });
     }
 
     /// Records the end of a schedule node, and begins the next execution of the schedule after the
     /// last node.
     fn end(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         self.tell(timers, (index, number), Condition::Finished, (now, now));
-        let live = self.live.remove(&number).expect("a node ends once");
+        self.live.remove(&number);
+        self.note(Note::End { number, now });
         let running = &mut self.running[index];
-        self.rows.nodes.extend(running.row(index, number, &live, Some(now)));
-        let (node, work) = (NodeId(number - running.base), running.work(number));
-        if work == Work::Barrier {
-            running.trail.release(live.after);
-        } else {
-            running.trail.end(node.0, now, live.flow);
-            running.ranks.end(work, now);
-        }
-        if matches!(work, Work::Transfer(_)) {
-            let (numbers, schedule) = ((index as u32, running.iteration), &running.traffic.schedule);
-            self.rows.collectives.extend(running.collectives.end(numbers, schedule, node, (live.ready, now)));
-        }
-        running.left -= 1;
-        if running.left == 0 {
-            self.end_execution(timers, index, now);
-        }
-    }
-
-    /// Ends an execution of a schedule, and sets a timer for the next execution.
-    fn end_execution(&mut self, timers: &mut Timers, index: usize, now: Time) {
-        let running = &mut self.running[index];
-        let (numbers, span) = ((index as u32, running.iteration), Time(now.0 - running.origin.0));
-        self.rows.ranks.extend(running.ranks.rows(numbers, &running.traffic.hosts, span));
-        self.rows.path.extend(running.take_path(index as u32));
-        running.iteration += 1;
-        if running.iteration < running.traffic.iterations {
-            timers.push(now + running.traffic.pause, Timer::ScheduleBegin(index as u32));
+        match &mut self.share {
+            Some(share) => share.note_end(index, now),
+            None => {
+                running.left -= 1;
+                if running.left == 0 {
+                    running.end_execution(timers, index, now);
+                }
+            }
         }
     }
 
@@ -480,7 +487,7 @@ impl Schedules {
             has_children = true;
             let (child, effect) = (base + edge.node.0, at + edge.delay);
             if effect > now {
-                self.running[index].trail.retain(cause);
+                self.note(Note::Retain { index: index as u32, node: cause });
                 self.delayed.push(Reverse((effect, child, cause)));
                 timers.push(effect, Timer::ScheduleRelease);
             } else {
@@ -488,7 +495,7 @@ impl Schedules {
             }
         }
         if event == Condition::Sent && has_children {
-            self.running[index].trail.release(cause);
+            self.note(Note::Release { index: index as u32, node: cause });
         }
     }
 
@@ -515,18 +522,11 @@ impl Schedules {
     /// Writes the rows of nodes, collectives and executions that have ended since the previous
     /// call.
     pub(super) fn flush(&mut self, sink: &mut dyn RunSink) -> io::Result<()> {
-        let Rows { nodes, collectives, ranks, path } = &mut self.rows;
-        nodes.drain(..).try_for_each(|row| sink.schedule(&row))?;
-        collectives.drain(..).try_for_each(|row| sink.collective(&row))?;
-        ranks.drain(..).try_for_each(|row| sink.rank(&row))?;
-        path.drain(..).try_for_each(|row| sink.path(&row))
+        self.chronicle.flush(sink)
     }
 
     /// Result rows of the schedule nodes that are in progress when the run ends.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = ScheduleRow> + '_ {
-        self.live.iter().filter_map(|(&number, live)| {
-            let index = self.schedule_of(number);
-            self.running[index].row(index, number, live, None)
-        })
+        self.chronicle.unfinished()
     }
 }

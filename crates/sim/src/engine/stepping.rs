@@ -115,6 +115,7 @@ impl Simulation {
             records: self.records.clone(),
             plan: self.plan.clone(),
             part: self.part.clone(),
+            starts: self.starts.clone(),
             ..*self
         };
         // A marking rule that is written in another language may not support copies.

@@ -5,11 +5,14 @@
 //! source's shard counts these notes when the threads meet. So this shard detects the end of a flow
 //! late, but records the true time: the time of the last change that ended the flow.
 
+use super::message::Paths;
 use super::{FlowAccount, Hosts};
-use crate::ids::{FlowSlot, HostId, Id, ShardId};
+use crate::SimError;
+use crate::ids::{FlowSlot, HostId, Id, PoolId, ShardId};
 use crate::shards::Shard;
 use crate::world::timers::{Moment, Timer};
 use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
 
 /// Note about a flow's packets, for the shard of the network that contains the flow's source.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,29 @@ pub(crate) struct Retired {
     pub(crate) at: Moment,
     slot: FlowSlot,
     account: FlowAccount,
+}
+
+/// A flow that one shard has started, for the other shards. Only scheduled flows, and other flows
+/// beside these, reach the other shards in this way.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowStart {
+    pub(super) spec: FlowSpec,
+    pub(super) slot: FlowSlot,
+    pub(super) priority: u8,
+    pub(super) paths: Paths,
+    pub(super) pool: PoolId,
+}
+
+impl FlowStart {
+    /// Host that sends the flow.
+    fn src(&self) -> HostId {
+        HostId::new(self.spec.src)
+    }
+
+    /// Number of the schedule node that the flow executes.
+    pub(crate) fn node(&self) -> u32 {
+        self.spec.node
+    }
 }
 
 /// State that the hosts of one shard keep for the other shards.
@@ -103,6 +129,27 @@ impl Hosts {
             apart.touch(slot, at);
         }
         true
+    }
+
+    /// Describes a flow that has just started for the other shards, and revokes the flow's number.
+    pub(crate) fn describe_start(&mut self, slot: FlowSlot) -> FlowStart {
+        self.flows.revoke_number();
+        let (sender, info) = (&self.flows.senders[slot], self.flows.info(slot));
+        let paths = Paths { data: sender.path, ack: self.flows.receivers[slot].path };
+        FlowStart { spec: info.spec.clone(), slot, priority: sender.priority, paths, pool: info.pool }
+    }
+
+    /// Numbers the flow of `start`, which all shards do in the order of the run. Adds the flow if
+    /// it is new in this shard. Returns the number of the flow.
+    ///
+    /// # Errors
+    /// If the flow has too many segments.
+    pub(crate) fn take_start(&mut self, start: FlowStart) -> Result<u64, SimError> {
+        let (slot, src) = (start.slot, start.src());
+        if !self.is_here(src) {
+            self.adopt_start(start)?;
+        }
+        Ok(self.flows.number(slot))
     }
 
     /// Notes on flows for the shard with the number `part`.

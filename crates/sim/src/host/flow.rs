@@ -2,16 +2,16 @@
 //!
 //! A slot is reused when its flow has ended. A flow ends when its sender is done, the network has
 //! no packet of the flow, and the flow is in no turn order. The slot becomes free only when the
-//! current interval is over. See [`FreeSlots`].
+//! current interval is over. See [`Slots`].
 
-use super::slots::FreeSlots;
+use super::slots::Slots;
 use super::transport::{Control, Transport};
-use crate::ids::{FlowHandle, FlowSlot, HostId, PoolId, Table, TransportId};
+use crate::ids::{FlowHandle, FlowSlot, HostId, Id, PoolId, Table, TransportId};
 use bufferlab_transport::rdma::{QueuePair, Responder};
 use bufferlab_transport::{
-    ControlFailure, PacedSender, Receiver, Segment, Sender, SenderCounters, TcpConfig,
+    ControlFailure, PacedSender, Receiver, Segment, Sender, SenderCounters, Spacing, TcpConfig,
 };
-use bufferlab_units::Time;
+use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
 /// Sender of a flow. The type is an enum, so that the hot path branches instead of calling through
@@ -167,7 +167,21 @@ pub(crate) struct ReceiverSlot {
     pub(crate) path: u32,
 }
 
+impl SenderSlot {
+    /// Content of a slot that no flow has used.
+    fn placeholder(&self) -> Self {
+        let stream = RandomStream::new(0, "", 0);
+        let sender = PacedSender::new(Time::ZERO, Time::ZERO, Spacing::Constant, 1, stream);
+        Self { sender: FlowSender::Paced(sender), ..*self }
+    }
+}
+
 impl ReceiverSlot {
+    /// Content of a slot that no flow has used.
+    fn placeholder(&self) -> Self {
+        Self { receiver: FlowReceiver::Counting { missing: 0 }, ..*self }
+    }
+
     /// Completion time of the flow, if it is complete.
     pub(crate) fn completed(&self) -> Option<Time> {
         (self.completed < Time::MAX).then_some(self.completed)
@@ -203,12 +217,12 @@ impl FlowInfo {
 }
 
 /// Tables of all live flows: senders, receivers and records.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flows {
     pub(crate) senders: Table<FlowSlot, SenderSlot>,
     pub(crate) receivers: Table<FlowSlot, ReceiverSlot>,
     pub(crate) infos: Table<FlowSlot, Option<FlowInfo>>,
-    free: FreeSlots,
+    slots: Slots,
     generations: Table<FlowSlot, u32>,
     started: u64,
     peak: usize,
@@ -218,9 +232,27 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
+    pub(super) fn new(slots: Slots) -> Self {
+        Self {
+            senders: Table::default(),
+            receivers: Table::default(),
+            infos: Table::default(),
+            slots,
+            generations: Table::default(),
+            started: 0,
+            peak: 0,
+            starts: None,
+        }
+    }
+
+    /// Whether every host has its own slots for the flows that it sends.
+    pub(super) fn has_slots_by_host(&self) -> bool {
+        matches!(self.slots, Slots::ByHost(_))
+    }
+
     /// Number of live flows.
     pub(crate) fn live(&self) -> usize {
-        self.senders.len() - self.free.len()
+        self.slots.used(self.senders.len())
     }
 
     /// Largest number of flows that were alive at once.
@@ -241,34 +273,75 @@ impl Flows {
         pool: PoolId,
         make: impl FnOnce(FlowHandle) -> (SenderSlot, ReceiverSlot),
     ) -> Option<FlowSlot> {
-        let free = self.free.take(now);
-        if free.is_none() && self.infos.len() == FlowSlot::COUNT {
+        let free = self.slots.take(now, HostId::new(spec.src));
+        if free.map_or(self.infos.len(), Id::index) >= FlowSlot::COUNT {
             return None;
         }
-        let info = Some(FlowInfo { spec, number: self.started, dropped_packets: 0, pool });
+        let info = FlowInfo { spec, number: self.started, dropped_packets: 0, pool };
         self.started += 1;
-        let slot = match free {
-            Some(slot) => {
-                self.generations[slot] = self.generations[slot].wrapping_add(1);
-                let handle = FlowHandle::new(slot, self.generations[slot]);
-                (self.senders[slot], self.receivers[slot]) = make(handle);
-                self.infos[slot] = info;
-                slot
-            }
-            None => {
-                let slot = self.infos.push(info);
-                let (sender, receiver) = make(FlowHandle::new(slot, 0));
-                self.senders.push(sender);
-                self.receivers.push(receiver);
-                self.generations.push(0);
-                slot
-            }
-        };
+        let slot = free.unwrap_or_else(|| FlowSlot::from_index(self.infos.len()));
+        self.fill(slot, info, make);
         match &mut self.starts {
             Some(starts) => starts.push(now),
             None => self.peak = self.peak.max(self.live()),
         }
         Some(slot)
+    }
+
+    /// Puts a flow into its slot, which is free.
+    fn fill(
+        &mut self,
+        slot: FlowSlot,
+        info: FlowInfo,
+        make: impl FnOnce(FlowHandle) -> (SenderSlot, ReceiverSlot),
+    ) {
+        if slot.index() < self.infos.len() {
+            // A slot that no flow has used has generation `u32::MAX`.
+            self.generations[slot] = self.generations[slot].wrapping_add(1);
+            let handle = FlowHandle::new(slot, self.generations[slot]);
+            (self.senders[slot], self.receivers[slot]) = make(handle);
+            self.infos[slot] = Some(info);
+            return;
+        }
+        let (sender, receiver) = make(FlowHandle::new(slot, 0));
+        while self.infos.len() < slot.index() {
+            self.senders.push(sender.placeholder());
+            self.receivers.push(receiver.placeholder());
+            self.infos.push(None);
+            self.generations.push(u32::MAX);
+        }
+        self.senders.push(sender);
+        self.receivers.push(receiver);
+        self.infos.push(Some(info));
+        self.generations.push(0);
+    }
+
+    /// Adds a flow that starts in another shard, which has chosen the flow's slot.
+    pub(super) fn insert_remote(
+        &mut self,
+        slot: FlowSlot,
+        spec: FlowSpec,
+        pool: PoolId,
+        make: impl FnOnce(FlowHandle) -> (SenderSlot, ReceiverSlot),
+    ) {
+        if let Some(starts) = &mut self.starts {
+            starts.push(spec.start);
+        }
+        self.slots.note_taken();
+        self.fill(slot, FlowInfo { spec, number: u64::MAX, dropped_packets: 0, pool }, make);
+    }
+
+    /// Numbers a flow, after all flows with lower numbers.
+    pub(super) fn number(&mut self, slot: FlowSlot) -> u64 {
+        let number = self.started;
+        self.started += 1;
+        self.info_mut(slot).number = number;
+        number
+    }
+
+    /// Revokes the number of the flow that has just started. The shards number the flow later.
+    pub(super) fn revoke_number(&mut self) {
+        self.started -= 1;
     }
 
     /// Keeps the start times of flows, so that [`Self::note_peak`] can later count the largest
@@ -281,8 +354,10 @@ impl Flows {
     /// the previous call. At one instant the function counts ends before starts.
     pub(super) fn note_peak(&mut self, ends: &mut [Time]) {
         let Some(starts) = &mut self.starts else { return };
+        // Shards learn the starts of scheduled flows late.
+        starts.sort_unstable();
         ends.sort_unstable();
-        let now = self.senders.len() - self.free.len();
+        let now = self.slots.used(self.senders.len());
         let before = now + ends.len() - starts.len();
         for (index, start) in starts.iter().enumerate() {
             let alive = before + index + 1 - ends.partition_point(|end| end <= start);
@@ -308,7 +383,7 @@ impl Flows {
 
     /// Removes a flow from the tables and frees its slot.
     pub(crate) fn remove(&mut self, slot: FlowSlot, now: Time) -> FlowInfo {
-        self.free.leave(now, slot);
+        self.slots.leave(now, slot, self.senders[slot].src);
         self.infos[slot].take().expect("a flow ends once")
     }
 

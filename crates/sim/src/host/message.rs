@@ -1,6 +1,7 @@
 //! Start of a flow: its sender and receiver, its transport and its paths.
 
 use super::Hosts;
+use super::cross_shard::FlowStart;
 use super::flow::{FlowReceiver, FlowSender, ReceiverSlot, SenderSlot};
 use super::transport::{Control, Transport};
 use crate::SimError;
@@ -43,9 +44,10 @@ impl Pacing {
 }
 
 /// Paths of a flow's data and of the flow's ACKs.
-struct Paths {
-    data: u32,
-    ack: u32,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paths {
+    pub(super) data: u32,
+    pub(super) ack: u32,
 }
 
 impl Hosts {
@@ -59,10 +61,8 @@ impl Hosts {
         uplink: &mut Uplink<'_>,
         spec: FlowSpec,
         pool: PoolId,
-    ) -> Result<(), SimError> {
+    ) -> Result<FlowSlot, SimError> {
         let id = self.transport_of(&spec);
-        let (total, last_payload) = segments(&spec, &self.transports[id])?;
-        let (sender, receiver) = self.ends(&spec, id, total);
         let transport = &self.transports[id];
         let keeps_connections =
             transport.persistent.is_some() && matches!(transport.control, Control::Window(_));
@@ -74,9 +74,43 @@ impl Hosts {
             }
         };
         let paths = self.paths(&spec);
+        let src = HostId::new(spec.src);
+        let make = self.maker(&spec, priority, paths)?;
+        let slot = self.flows.insert(uplink.now(), spec, pool, make).ok_or(SimError::TooLarge {
+            what: "flows alive at once",
+            found: FlowSlot::COUNT as u64 + 1,
+            limit: FlowSlot::COUNT as u64,
+        })?;
+        if keeps_connections {
+            self.take_connection(uplink, slot);
+        } else if self.is_here(src) {
+            self.offer(uplink, slot);
+        }
+        Ok(slot)
+    }
+
+    /// Adds a flow that another shard of the network has started. Returns an error if the flow has
+    /// too many segments.
+    pub(crate) fn adopt_start(&mut self, start: FlowStart) -> Result<(), SimError> {
+        let FlowStart { spec, slot, priority, paths, pool } = start;
+        let make = self.maker(&spec, priority, paths)?;
+        self.flows.insert_remote(slot, spec, pool, make);
+        Ok(())
+    }
+
+    /// Returns a function that makes the ends of a flow from the flow's handle.
+    fn maker(
+        &mut self,
+        spec: &FlowSpec,
+        priority: u8,
+        paths: Paths,
+    ) -> Result<impl FnOnce(FlowHandle) -> (SenderSlot, ReceiverSlot) + use<>, SimError> {
+        let id = self.transport_of(spec);
+        let (total, last_payload) = segments(spec, &self.transports[id])?;
+        let (sender, receiver) = self.ends(spec, id, total);
         let (src, dst) = (HostId::new(spec.src), HostId::new(spec.dst));
         let (explicit, ack_explicit) = (spec.data_path.is_some(), spec.ack_path.is_some());
-        let make = |handle: FlowHandle| {
+        Ok(move |handle: FlowHandle| {
             let sender = SenderSlot {
                 sender,
                 armed: Time::MAX,
@@ -106,18 +140,7 @@ impl Hosts {
                 path: paths.ack,
             };
             (sender, receiver)
-        };
-        let slot = self.flows.insert(uplink.now(), spec, pool, make).ok_or(SimError::TooLarge {
-            what: "flows alive at once",
-            found: FlowSlot::COUNT as u64 + 1,
-            limit: FlowSlot::COUNT as u64,
-        })?;
-        if keeps_connections {
-            self.take_connection(uplink, slot);
-        } else if self.is_here(src) {
-            self.offer(uplink, slot);
-        }
-        Ok(())
+        })
     }
 
     /// Transport of a flow's class, for the kind of its source host.

@@ -2,8 +2,10 @@
 
 use super::patience::Patience;
 use super::rows::OrderedRow;
-use crate::host::{FlowAccount, FlowNote, Retired};
+use crate::host::{FlowAccount, FlowNote, FlowStart, Retired};
 use crate::ids::{LinkId, ShardId};
+use crate::notes::{Ended, Note};
+use crate::world::order::Order;
 use crate::world::packet::Packet;
 use crate::world::telemetry::Reports;
 use crate::world::timers::Timer;
@@ -30,6 +32,12 @@ pub(crate) struct Mail {
     /// Telemetry that switches have added to each packet. Empty if no transport needs telemetry.
     pub(crate) reports: Vec<Reports>,
     pub(crate) notes: Vec<FlowNote>,
+    /// Flows that have started, if the run has schedules.
+    pub(crate) starts: Vec<(Order, FlowStart)>,
+    /// Ended nodes of schedules.
+    pub(crate) ended: Vec<Ended>,
+    /// Notes on schedules. Only the shard that writes the results receives notes.
+    pub(crate) schedule: Vec<(Order, Note)>,
     /// Timers that pause frames set in the receiving shard, with their expiry times.
     pub(crate) timers: Vec<(Time, Timer)>,
 }

@@ -39,29 +39,55 @@ impl Shard {
 }
 
 impl Partition {
-    /// Divides the network by racks into at most `parts` shards. `None` if the network has only one
-    /// rack, or if packets reach another shard without delay.
-    pub(crate) fn new(topology: &Topology, links: &Table<LinkId, Link>, parts: usize) -> Option<Self> {
+    /// Divides the network by racks into at most `parts` shards. Hosts of one group (`groups` has
+    /// the first host of every host's group) are in one shard. If a group has hosts of several
+    /// shards, groups are assigned to shards instead of racks. `None` if the network has only one
+    /// rack or only one group, or if packets reach another shard without delay.
+    pub(crate) fn new(
+        topology: &Topology,
+        links: &Table<LinkId, Link>,
+        groups: Option<&[u32]>,
+        parts: usize,
+    ) -> Option<Self> {
         let rack_of = |host: HostId| match links[host.uplink()].to {
             End::Switch(switch, _) => Some(switch),
             End::Host(_) => None,
         };
+        let all = || (0..topology.hosts.len()).map(HostId::from_index);
         let mut racks = BTreeMap::<SwitchId, usize>::new();
-        for host in (0..topology.hosts.len()).map(HostId::from_index) {
+        for host in all() {
             *racks.entry(rack_of(host)?).or_default() += 1;
         }
-        let parts = parts.min(racks.len()).min(ShardId::MOST);
+        let mut parts = parts.min(racks.len()).min(ShardId::MOST);
         if parts < 2 {
             return None;
         }
-        let switches = switches(topology, &racks, parts);
-        let hosts = (0..topology.hosts.len()).map(HostId::from_index);
-        let hosts: Table<HostId, ShardId> =
-            hosts.map(|host| Some(switches[rack_of(host)?])).collect::<Option<_>>()?;
+        let mut switches = switches(topology, &racks, parts);
+        let mut hosts: Table<HostId, ShardId> =
+            all().map(|host| Some(switches[rack_of(host)?])).collect::<Option<_>>()?;
+        let is_split = |groups: &&[u32]| {
+            all().zip(*groups).any(|(host, &first)| hosts[host] != hosts[HostId::new(first)])
+        };
+        if let Some(groups) = groups.filter(is_split) {
+            let mut sizes = BTreeMap::<u32, usize>::new();
+            groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
+            parts = parts.min(sizes.len());
+            if parts < 2 {
+                return None;
+            }
+            let shards = in_order(&sizes, parts);
+            hosts = groups.iter().map(|group| ShardId::from_index(shards[group])).collect();
+            switches = self::switches(topology, &racks, parts);
+        }
         let mut this = Self { hosts, switches, parts, lookahead: Time::MAX };
         let crossing = links.iter().filter(|link| this.crosses(link).is_some());
         this.lookahead = crossing.map(|link| link.delay).min().unwrap_or(Time::MAX);
         (this.lookahead > Time::ZERO).then_some(this)
+    }
+
+    /// Whether some host and its switch are in different shards.
+    pub(crate) fn splits_racks(&self, links: &Table<LinkId, Link>) -> bool {
+        self.hosts.ids().any(|host| self.crosses(&links[host.uplink()]).is_some())
     }
 
     /// Number of the shard to which a host or switch belongs.
@@ -79,6 +105,18 @@ impl Partition {
     }
 }
 
+/// Numbers of the shards of racks or groups. The position of a rack's middle host among all hosts
+/// determines the shard of the rack.
+fn in_order<K: Copy + Ord>(sizes: &BTreeMap<K, usize>, parts: usize) -> BTreeMap<K, usize> {
+    let hosts: usize = sizes.values().sum();
+    let mut before = 0;
+    let shard = |(&key, &count): (&K, &usize)| {
+        before += count;
+        (key, (2 * before - count) * parts / (2 * hosts))
+    };
+    sizes.iter().map(shard).collect()
+}
+
 /// Shard of every switch. Racks are assigned in order, so that all shards have about the same
 /// number of hosts. The switches of each tier above the racks are assigned in order, too.
 fn switches(
@@ -86,14 +124,7 @@ fn switches(
     racks: &BTreeMap<SwitchId, usize>,
     parts: usize,
 ) -> Table<SwitchId, ShardId> {
-    let hosts: usize = racks.values().sum();
-    let mut of_rack = BTreeMap::new();
-    let mut before = 0;
-    for (&rack, &count) in racks {
-        // The position of a rack's middle host among all hosts determines the shard of the rack.
-        of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
-        before += count;
-    }
+    let of_rack = in_order(racks, parts);
     let all = (0..topology.switches.len()).map(SwitchId::from_index);
     let above = |switch: &SwitchId| !racks.contains_key(switch);
     let mut in_tier = BTreeMap::<_, Vec<SwitchId>>::new();

@@ -1,6 +1,7 @@
 //! Runs the shards of a network on several threads: windows, meetings and the end of the run.
 
 use super::exchange::{Exchange, Mail, Stopped};
+use super::news::News;
 use super::partition::{Partition, Shard};
 use super::rows::{AnyRow, Keep, OrderedRow};
 use crate::host::connections::COMMON;
@@ -46,19 +47,51 @@ impl Simulation {
             (self.verify, "verification after every event"),
             (self.records.explainer.is_some(), "explanations"),
             (self.demand.has_closed_loops(), "closed loops"),
-            (self.demand.has_schedules(), "schedules"),
             (self.is_stepped, "steps of the caller"),
         ];
         let of_the_run = of_the_run.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
-        let too_small = || {
-            let partition = Partition::new(&self.plan.topology, self.world.links(), 2);
-            partition.is_none().then_some("a network with one rack, or with cables that have no delay")
-        };
         let in_circles = || {
             self.may_wait_in_circles()
                 .then_some("pauses that can wait for each other in a circle of switches")
         };
-        of_the_run.or_else(|| obstacle(scenario)).or_else(in_circles).or_else(too_small)
+        let of_the_run = of_the_run.or_else(|| obstacle(scenario)).or_else(in_circles);
+        of_the_run.or_else(|| self.partition(scenario, 2).err())
+    }
+
+    /// Divides the network into at most `parts` shards.
+    ///
+    /// # Errors
+    /// The reason why this network cannot be divided.
+    fn partition(&self, scenario: &Scenario, parts: usize) -> Result<Partition, &'static str> {
+        let (topology, links) = (&self.plan.topology, self.world.links());
+        if !self.demand.has_schedules() {
+            let partition = Partition::new(topology, links, None, parts);
+            return partition.ok_or("a network with one rack, or with cables that have no delay");
+        }
+        let groups = self.demand.schedules.groups(topology.hosts.len());
+        let Some(partition) = Partition::new(topology, links, Some(&groups), parts) else {
+            return Err("ranks that wait for each other without a message between racks");
+        };
+        let obstacles = [
+            (
+                !self.hosts.has_slots_by_host(),
+                "schedules in which some ranks send far more at once than others",
+            ),
+            (self.hosts.have_paced_flows(), "flows at a constant rate beside schedules"),
+            (scenario.output.packets.is_some(), "records of packets of schedules"),
+            (
+                self.demand.schedules.shortest_pause().is_some_and(|pause| pause < partition.lookahead),
+                "executions of a schedule without a pause of a cable's delay between them",
+            ),
+            (
+                !scenario.faults.is_empty() && partition.splits_racks(links),
+                "pause storms of hosts in servers with several racks",
+            ),
+        ];
+        match obstacles.into_iter().find(|(is_there, _)| *is_there) {
+            Some((_, reason)) => Err(reason),
+            None => Ok(partition),
+        }
     }
 
     /// Runs like [`Self::run_while`], but on several threads. The result tables equal the tables of
@@ -80,7 +113,7 @@ impl Simulation {
         if threads.get() == 1 || self.needs_one_thread(scenario).is_some() {
             return self.run_while(sink, go_on);
         }
-        let Some(partition) = Partition::new(&self.plan.topology, self.world.links(), threads.get()) else {
+        let Ok(partition) = self.partition(scenario, threads.get()) else {
             return self.run_while(sink, go_on);
         };
         let partition = Arc::new(partition);
@@ -130,6 +163,12 @@ impl Simulation {
         self.hosts.set_shard(shard.clone());
         if let Some(pfc) = &mut self.pfc {
             pfc.become_shard();
+        }
+        if self.demand.has_schedules() {
+            let hosts = shard.partition.hosts.iter().map(|&part| part == shard.part).collect();
+            let is_first = shard.part == ShardId::FIRST;
+            self.demand.schedules.become_shard(is_first, hosts, self.records.downlinks.clone());
+            self.starts = Some(Vec::new());
         }
         self.part = Some(shard);
     }
@@ -206,7 +245,11 @@ impl Simulation {
         if self.world.timers().next_time() > self.world.now() {
             let flow = self.demand.take_flow();
             let is_here = self.shard().has_host(HostId::new(flow.src));
-            self.start_flow(flow, COMMON)?;
+            if is_here || self.starts.is_none() {
+                self.start_flow(flow, COMMON)?;
+            } else if self.shard().part == ShardId::FIRST {
+                self.demand.queries.note_start(&flow);
+            }
             return Ok(is_here.then_some(Moment { at, timer: None }));
         }
         let timer = self.world.timers().pop().expect("a timer is due");
@@ -216,18 +259,21 @@ impl Simulation {
         let moment = Moment { at, timer: Some(timer) };
         let mut keep = Keep { moment, place: LinkPlace::default(), rows };
         self.hosts.set_timer(Some(timer));
+        self.demand.set_timer(at, Some(timer));
         if let Some(pfc) = self.pfc.as_mut().filter(|_| matches!(timer, Timer::Pause(_) | Timer::Policy(_))) {
             pfc.note_timer(moment);
         }
         self.handle_timer(timer, &mut keep)?;
         self.hosts.set_timer(None);
+        self.demand.set_timer(at, None);
         if let Some(pfc) = self.pfc.as_mut().filter(|pfc| pfc.has_rows()) {
             let (spans, storms) = pfc.take_rows();
             spans.for_each(|row| keep.keep(AnyRow::PauseSpan(row)));
             storms.for_each(|row| keep.keep(AnyRow::Watchdog(row)));
         }
         self.keep_packets(&mut keep);
-        let is_counted = timer != Timer::PhaseEnd || self.shard().part == ShardId::FIRST;
+        let is_common = matches!(timer, Timer::PhaseEnd | Timer::ScheduleBegin(_));
+        let is_counted = !is_common || self.shard().part == ShardId::FIRST;
         Ok(is_counted.then_some(moment))
     }
 }
@@ -293,12 +339,21 @@ struct Part<'a> {
     rare: Rare,
     /// End time of the flow that ended last in this shard.
     last_end: Moment,
+    /// News of this shard about flows and schedules, in the current window.
+    news: News,
 }
 
 impl<'a> Part<'a> {
     fn new(simulation: &'a mut Simulation, exchange: &'a Exchange) -> Self {
         let shard = simulation.part.clone().expect("it has become a part");
-        Self { simulation, exchange, shard, rare: Rare::default(), last_end: Moment::ZERO }
+        Self {
+            simulation,
+            exchange,
+            shard,
+            rare: Rare::default(),
+            last_end: Moment::ZERO,
+            news: News::default(),
+        }
     }
 
     fn run(&mut self, mut clerk: Option<Clerk<'_>>) -> Result<Ending, SimError> {
@@ -317,6 +372,11 @@ impl<'a> Part<'a> {
             let (next, stops) = self.exchange.next(window);
             if stops || met == Err(Stopped) {
                 return failure.map_or(Ok(Ending::Stopped), Err);
+            }
+            if self.simulation.starts.is_some()
+                && let Err(error) = self.collect_news(window)
+            {
+                failure.get_or_insert(error);
             }
             self.collect(window);
             let is_last = next > self.simulation.plan.end;
@@ -356,10 +416,17 @@ impl<'a> Part<'a> {
 
     /// Publishes the results of this window for the other shards.
     fn post(&mut self, window: u64, stops: bool) {
-        let Self { simulation, exchange, .. } = self;
+        self.news = self.simulation.take_news();
+        let begin = self.simulation.demand.schedules.earliest_begin(&self.news.ended);
+        let Self { simulation, exchange, news, .. } = self;
         for part in (0..self.shard.partition.parts).filter(|&part| part != self.shard.part.index()) {
             let mut mail = exchange.mail(window, self.shard.part, ShardId::from_index(part));
-            let Mail { packets, reports, notes, timers } = &mut *mail;
+            let Mail { packets, reports, notes, timers, starts, ended, schedule } = &mut *mail;
+            starts.clone_from(&news.starts);
+            ended.clone_from(&news.ended);
+            if part == ShardId::FIRST.index() {
+                std::mem::swap(schedule, &mut news.notes);
+            }
             let out = simulation.world.out(part);
             std::mem::swap(timers, &mut out.timers);
             std::mem::swap(packets, &mut out.packets);
@@ -368,8 +435,22 @@ impl<'a> Part<'a> {
         }
         let own = simulation.world.next_link_event().time.min(simulation.demand.next_start());
         let crossing = simulation.world.take_first_crossing();
-        let next = own.min(simulation.world.timers().next_time()).min(crossing);
+        let next = own.min(simulation.world.timers().next_time()).min(crossing).min(begin);
         exchange.give_notice(window, self.shard.part, next, stops, simulation.world.packet_hops());
+    }
+
+    /// Reads the data about flows and schedules that all shards have published in this window.
+    fn collect_news(&mut self, window: u64) -> Result<(), SimError> {
+        let Self { simulation, exchange, shard, news, .. } = self;
+        let News { starts, mut ended, notes } = std::mem::take(news);
+        let (mut starts, mut notes) = (vec![starts], vec![notes]);
+        for part in (0..shard.partition.parts).filter(|&part| part != shard.part.index()) {
+            let mut mail = exchange.mail(window, ShardId::from_index(part), shard.part);
+            starts.push(std::mem::take(&mut mail.starts));
+            notes.push(std::mem::take(&mut mail.schedule));
+            ended.append(&mut mail.ended);
+        }
+        simulation.take_all_news((starts, notes), &ended)
     }
 
     /// Reads the data that other shards have published for this shard.
@@ -377,7 +458,7 @@ impl<'a> Part<'a> {
         let Self { simulation, exchange, shard, .. } = self;
         for part in (0..shard.partition.parts).filter(|&part| part != shard.part.index()) {
             let mut mail = exchange.mail(window, ShardId::from_index(part), shard.part);
-            let Mail { packets, reports, notes, timers } = &mut *mail;
+            let Mail { packets, reports, notes, timers, .. } = &mut *mail;
             let mut reports = reports.drain(..);
             for crossing in packets.drain(..) {
                 simulation.world.accept(crossing, reports.next());
@@ -423,7 +504,8 @@ impl<'a> Part<'a> {
             simulation.flush_rows(start, clerk.sink)?;
             write_rows(&mut exchange.rows(), start, clerk.sink)?;
         }
-        let end = self.last_end.max(Moment { at: simulation.plan.duration, timer: Some(Timer::PhaseEnd) });
+        let phase_end = Moment { at: simulation.plan.duration, timer: Some(Timer::PhaseEnd) };
+        let end = self.last_end.max(phase_end).max(simulation.demand.schedules.last_moment());
         let Rare { events, rows } = &mut self.rare;
         if is_over {
             // A run on one thread would not reach events after the end of the run.

@@ -60,6 +60,11 @@ pub(crate) struct Upcoming {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkPlace(u8, u64);
 
+impl LinkPlace {
+    /// Place before all link events of an instant.
+    pub(crate) const FIRST: Self = Self(0, 0);
+}
+
 /// Storage for an event that waits in a bucket. Freed storage is reused last in, first out, so that
 /// the storage stays in the cache.
 #[derive(Clone, Copy, Debug)]
@@ -280,6 +285,11 @@ impl Calendar {
     pub(crate) fn place(&self, upcoming: Upcoming) -> LinkPlace {
         let (kind, link) = (kind_of(upcoming.event), link_of(upcoming.event));
         LinkPlace(kind as u8, self.ties.at(upcoming.time.0).rank(kind, link))
+    }
+
+    /// Order of a delivery over link `link` among the link events of the time `at`.
+    pub(crate) fn place_of_delivery(&self, at: Time, link: LinkId) -> LinkPlace {
+        LinkPlace(Kind::Delivery as u8, self.ties.at(at.0).rank(Kind::Delivery, link))
     }
 
     /// Removes the event that [`Self::next`] has just returned.

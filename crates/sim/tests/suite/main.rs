@@ -27,6 +27,7 @@ mod open_loop;
 mod packets;
 mod parts;
 mod parts_lossless;
+mod parts_schedules;
 mod pfc;
 mod pfc_faults;
 mod policy_failures;
