@@ -96,6 +96,10 @@ class Interval(NamedTuple):
     """Packets that the switch marked in the interval."""
     occupancy_bytes: int
     """Bytes in the buffer at the end of the interval."""
+    completed_queries: int = 0
+    """Queries of the whole network that completed in the interval."""
+    query_time_s: float = 0.0
+    """Sum of the completion times of these queries (s)."""
 
 
 def throughput_without_losses(interval: Interval) -> float:
@@ -196,8 +200,8 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
             self._switch, given.tobytes(), self._repeat, self._next, self._interval, self._ledger
         )
         self._next += self._interval
-        sent, arrived, _, lost, marked, occupancy, now = change
-        interval = Interval(sent, self._interval_bytes, arrived, lost, marked, occupancy)
+        sent, arrived, _, lost, marked, queries, query_ns, occupancy, now = change
+        interval = Interval(sent, self._interval_bytes, arrived, lost, marked, occupancy, queries, query_ns / 1e9)
         info = {"time_ps": now, "interval": interval}
         return self._observation(seen), float(self._reward(interval)), is_over, False, info
 

@@ -4,7 +4,7 @@ use crate::header::header;
 use crate::memory::{fits_into, memory_budget};
 use crate::{Finished, Job, RunError};
 use bufferlab_core::ParamValue;
-use bufferlab_metrics::RowLog;
+use bufferlab_metrics::{CompletedQueries, RowLog};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Loaded;
 use bufferlab_sim::{NewFlow, Progress, SimError, Simulation};
@@ -46,6 +46,12 @@ impl SteppedRun {
     #[must_use]
     pub const fn simulation(&self) -> &Simulation {
         &self.simulation
+    }
+
+    /// Queries that are complete at the present time.
+    #[must_use]
+    pub fn completed_queries(&self) -> CompletedQueries {
+        self.rows.completed_queries()
     }
 
     /// Returns the scenario with which the run began.
