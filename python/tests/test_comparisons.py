@@ -149,7 +149,7 @@ def test_custom_policies_continue_after_a_warm_up(star: Scenario) -> None:
         """Accepts every packet that fits."""
 
         def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
-            return Verdict.ADMIT if arrival.size <= buffer.free else Verdict.FULL
+            return Verdict.ADMIT if buffer.fits(arrival.size) else Verdict.FULL
 
     warm = compare(star, ["dt", Whole], seeds=2, warm_up="1 ms")
     assert warm.run(warm.policies[1], 1).flows == compare(star, ["dt", "cs"], warm_up="1 ms").run("cs", 1).flows
