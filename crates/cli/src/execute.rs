@@ -394,8 +394,8 @@ pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     }))
 }
 
-/// Writes the scenario that the program contains to a temporary folder, if `path` is the name of the
-/// scenario and no file has this path. Returns the folder and the path of the scenario.
+/// Writes the scenario that the program contains to a temporary folder, if `path` is the name of
+/// the scenario and no file has this path. Returns the folder and the path of the scenario.
 fn shipped(path: &Path) -> miette::Result<Option<(TempDir, PathBuf)>> {
     let Some(name) = path.to_str().filter(|name| !path.exists() && bufferlab_reproduce::is_shipped(name))
     else {

@@ -4,9 +4,8 @@
 //! A variant may differ from the first variant only in the policies of switches, which a run can
 //! change ([`bufferlab_sim::Simulation::set_policy`]).
 
-use crate::execute::Finished;
 use crate::stepped::SteppedRun;
-use crate::{Job, PlanError, RunError};
+use crate::{Finished, Job, PlanError, RunError};
 use bufferlab_results::{Content, Difference, RunCaveat, UNTIL};
 use bufferlab_scenario::{Loaded, Variant, WarmUp};
 use bufferlab_sim::{Progress, SimError, Simulation};

@@ -292,8 +292,8 @@ const SUMS: usize = 6;
 
 /// Returns the ledger of a switch. The ledger has the bytes of every queue, and the bytes that
 /// every port has begun to send. Sums over all queues follow: packets and bytes that arrived,
-/// packets that were lost, and marked packets. Sums over all complete queries of the network follow:
-/// their number and their completion times (ns). The last number is the time (ps).
+/// packets that were lost, and marked packets. Then come the number of complete queries in the
+/// network, and the sum of their completion times (ns). The last number is the time (ps).
 fn ledger(run: &SteppedRun, switch: usize) -> Vec<u64> {
     let simulation = run.simulation();
     let mut sums = [0; SUMS];
