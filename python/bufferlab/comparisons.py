@@ -20,6 +20,7 @@ from .policy import policy_names
 from .progress import ProgressOption
 from .runs import Metric, Run, metric_called, warn
 from .scenario import ScenarioLike, as_scenario
+from .simulation import picoseconds
 from .table import Table
 
 if TYPE_CHECKING:
@@ -295,6 +296,7 @@ def compare(
     jobs: int | None = None,
     verify: bool = False,
     progress: ProgressOption = None,
+    warm_up: str | float | None = None,
 ) -> Comparison:
     """Compares buffer policies on equal traffic, paired by seed.
 
@@ -334,6 +336,10 @@ def compare(
     progress
         A bar (``True``), no progress (``False``), or a function that is called
         with a :class:`Progress`.
+    warm_up
+        Simulated time that runs once per seed, under the baseline. All variants continue from the
+        baseline's state at this time. The variants may differ only in the policy, and ``executor``
+        is ``"threads"``. By default, each variant runs from the start.
 
     Raises
     ------
@@ -365,7 +371,10 @@ def compare(
     names = default if policies is None else policy_names(policies)
     if not names and not others:
         raise ArgumentError("policies is empty: name at least one, or use `repeat` for the scenario's own", "", "policies")
-    return _compare(scenario, names, others, seeds, out, replace, executor, jobs, verify, progress)
+    warm = None if warm_up is None else picoseconds("warm_up", warm_up)
+    if warm is not None and executor != "threads":
+        raise _arguments.refuse("executor", executor, '"threads" with warm_up, because the variants share a state in memory')
+    return _compare(scenario, names, others, seeds, out, replace, executor, jobs, verify, progress, warm)
 
 
 def repeat(
@@ -401,6 +410,7 @@ def _compare(
     jobs: int | None,
     verify: bool,
     progress: ProgressOption,
+    warm_up: int | None = None,
 ) -> Comparison:
     scenario = as_scenario(scenario)
     how = How.checked(seeds=seeds, out=out, replace=replace, executor=executor, jobs=jobs, verify=verify, progress=progress)
@@ -413,7 +423,7 @@ def _compare(
         # With `verify`, finished runs are not reused, because only a new run checks the ledger
         # after events.
         planned, order, kept, left_out, refused = _bufferlab.plan(
-            scenario._source(), policies, variants, how.seeds, folder, how.replace, not how.verify, None
+            scenario._source(), policies, variants, how.seeds, folder, how.replace, not how.verify, None, warm_up
         )
         errors = carry_out(planned, how)
         failed = [*refused, *(error for error in errors if error is not None)]

@@ -10,11 +10,19 @@ installed. Without Gymnasium, small replacements define its spaces. The environm
 >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
 >>> observation.shape == env.observation_space.shape
 True
+
+:class:`BufferVectorEnv` advances several episodes together.
+
+>>> from bufferlab.gym import BufferVectorEnv
+>>> envs = BufferVectorEnv("star-incast", 3, interval="10 us")
+>>> observations, infos = envs.reset(seed=3)
+>>> observations.shape == envs.observation_space.shape, infos["seed"].tolist()
+(True, [3, 4, 5])
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _arguments
@@ -26,13 +34,15 @@ if TYPE_CHECKING:
     import numpy
 
     _Base = object
+    _VectorBase = object
 else:
     try:
         from gymnasium import Env as _Base
+        from gymnasium.vector import VectorEnv as _VectorBase
     except ImportError:
-        _Base = object
+        _Base = _VectorBase = object
 
-__all__ = ["Box", "BufferEnv", "Interval"]
+__all__ = ["Box", "BufferEnv", "BufferVectorEnv", "Interval"]
 
 ALPHA_LOG2 = (-7.0, 4.0)
 """Smallest and largest action of an agent: the logarithm to base 2 of alpha."""
@@ -81,6 +91,15 @@ def _box(low: float, high: float, shape: tuple[int, ...]) -> Any:
     return spaces.Box(low=low, high=high, shape=shape, dtype=np.float32)
 
 
+def _autoreset() -> Any:
+    """The mode of the automatic reset: in the step after the end of an episode."""
+    try:
+        from gymnasium.vector import AutoresetMode
+    except ImportError:
+        return "NextStep"
+    return AutoresetMode.NEXT_STEP
+
+
 class Interval(NamedTuple):
     """Events at the switch between two actions of the agent, for a custom reward."""
 
@@ -96,6 +115,10 @@ class Interval(NamedTuple):
     """Packets that the switch marked in the interval."""
     occupancy_bytes: int
     """Bytes in the buffer at the end of the interval."""
+    completed_queries: int = 0
+    """Queries of the whole network that completed in the interval."""
+    query_time_s: float = 0.0
+    """Sum of the completion times of these queries (s)."""
 
 
 def throughput_without_losses(interval: Interval) -> float:
@@ -180,6 +203,7 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         run = self._simulation._run
         self._ledger = run.ledger(self._switch)
         _, seen, *_ = run.act(self._switch, None, 1, 0, self._interval, self._ledger)
+        self._time = 0
         return self._observation(seen), {"time_ps": 0, "seed": self._seed}
 
     def step(self, action: Any) -> _Step:
@@ -196,9 +220,10 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
             self._switch, given.tobytes(), self._repeat, self._next, self._interval, self._ledger
         )
         self._next += self._interval
-        sent, arrived, _, lost, marked, occupancy, now = change
-        interval = Interval(sent, self._interval_bytes, arrived, lost, marked, occupancy)
+        sent, arrived, _, lost, marked, queries, query_ns, occupancy, now = change
+        interval = Interval(sent, self._interval_bytes, arrived, lost, marked, occupancy, queries, query_ns / 1e9)
         info = {"time_ps": now, "interval": interval}
+        self._time = now
         return self._observation(seen), float(self._reward(interval)), is_over, False, info
 
     def fork(self) -> BufferEnv:
@@ -207,6 +232,14 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         copy: BufferEnv = BufferEnv.__new__(BufferEnv)
         copy.__dict__.update(self.__dict__)
         copy._simulation = self._running().fork()
+        return copy
+
+    def _another(self) -> BufferEnv:
+        """Returns an environment of equal scenario and options, before its first episode. Both
+        share the simulation at its start."""
+        copy: BufferEnv = BufferEnv.__new__(BufferEnv)
+        copy.__dict__.update(self.__dict__)
+        copy._simulation = None
         return copy
 
     def finish(self) -> Run:
@@ -239,4 +272,137 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
     def _observation(self, seen: bytes) -> numpy.ndarray[Any, Any]:
         """Copies the observation to memory that the agent may change."""
         observed: numpy.ndarray[Any, Any] = self._np.frombuffer(bytearray(seen), dtype=self._np.float32)
+        self._seen = seen
         return observed
+
+
+_Batch = tuple[
+    "numpy.ndarray[Any, Any]", "numpy.ndarray[Any, Any]", "numpy.ndarray[Any, Any]", "numpy.ndarray[Any, Any]", dict[str, Any]
+]
+
+
+class BufferVectorEnv(_VectorBase):  # type: ignore[misc, unused-ignore]
+    """Several episodes of a :class:`BufferEnv` that advance together.
+
+    The class is a ``gymnasium.vector.VectorEnv`` if Gymnasium is installed. An episode that has
+    ended begins anew in the next step, with reward 0. Equal seeds and actions give equal episodes:
+    episode ``i`` has the seed ``seed + i``, and the next episode of this number has a seed that is
+    larger by ``num_envs``.
+
+    Parameters
+    ----------
+    scenario
+        A scenario with the options of :class:`BufferEnv`, or a :class:`BufferEnv`.
+    num_envs
+        Number of episodes that advance together.
+    options
+        The keyword arguments of :class:`BufferEnv`.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": _autoreset()}
+
+    def __init__(self, scenario: ScenarioLike | BufferEnv, num_envs: int, **options: Any) -> None:
+        np = self._np = numpy_module()
+        self.num_envs = _arguments.whole("num_envs", num_envs, least=1)
+        if isinstance(scenario, BufferEnv):
+            if options:
+                raise _arguments.refuse("options", options, "no options beside a BufferEnv, which has its own")
+            first = scenario
+        else:
+            first = BufferEnv(scenario, **options)
+        self.envs = tuple(first._another() for _ in range(self.num_envs))
+        self.single_action_space = first.action_space
+        self.single_observation_space = first.observation_space
+        actions, observations = first.action_space.shape[0], first.observation_space.shape[0]
+        self.action_space = _box(*ALPHA_LOG2, (self.num_envs, actions))
+        self.observation_space = _box(0.0, RATE_MAX, (self.num_envs, observations))
+        self._next_seeds = [first._next_seed + index for index in range(self.num_envs)]
+        self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+        self._observations: numpy.ndarray[Any, Any] = np.zeros(self.observation_space.shape, dtype=np.float32)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[numpy.ndarray[Any, Any], dict[str, Any]]:
+        """Begins all episodes, or those of ``options["reset_mask"]``.
+
+        Without ``seed``, the first episodes have the scenario's seed and the following seeds.
+        """
+        if _VectorBase is not object:
+            super().reset(seed=seed if isinstance(seed, int) else None)  # type: ignore[misc, unused-ignore]
+        np, count = self._np, self.num_envs
+        if isinstance(seed, Sequence):
+            if len(seed) != count:
+                raise _arguments.refuse("seed", seed, f"a seed, or {count} seeds")
+            seeds = [next if given is None else given for given, next in zip(seed, self._next_seeds)]
+        else:
+            seeds = self._next_seeds if seed is None else [_arguments.whole("seed", seed) + index for index in range(count)]
+        mask = np.ones(count, dtype=np.bool_) if options is None else np.asarray(options.get("reset_mask", [True] * count))
+        if mask.shape != (count,) or mask.dtype != np.bool_ or not mask.any():
+            raise _arguments.refuse("options", options, f'"reset_mask" with {count} truth values, one of them true')
+        observations = np.zeros(self.observation_space.shape, dtype=np.float32)
+        for index in np.flatnonzero(mask):
+            observations[index] = self._begin(index, seeds[index])
+        kept = np.flatnonzero(~mask)
+        if len(kept):
+            observations[kept] = self._observations[kept]
+        self._ended[mask] = False
+        self._observations = observations
+        return observations.copy(), {**self._times(mask), "seed": np.array([env._seed for env in self.envs]), "_seed": mask.copy()}
+
+    def step(self, actions: Any) -> _Batch:
+        """Advances every episode by one interval. An episode that ended in the last step begins
+        anew instead."""
+        np = self._np
+        try:
+            given = np.asarray(actions, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.empty(0)
+        if given.shape != self.action_space.shape:
+            count, size = self.action_space.shape
+            raise _arguments.refuse("actions", actions, f"an array of {count} times {size} numbers")
+        observations = np.empty(self.observation_space.shape, dtype=np.float32)
+        rewards = np.zeros(self.num_envs)
+        ended = np.zeros(self.num_envs, dtype=np.bool_)
+        intervals = np.full(self.num_envs, None, dtype=object)
+        for index, env in enumerate(self.envs):
+            if self._ended[index]:
+                observations[index] = self._begin(index, self._next_seeds[index])
+                continue
+            observations[index], rewards[index], ended[index], _, info = env.step(given[index])
+            intervals[index] = info["interval"]
+        infos = {**self._times(np.ones_like(ended)), "interval": intervals, "_interval": ~self._ended}
+        self._ended, self._observations = ended, observations
+        return observations.copy(), rewards, ended.copy(), np.zeros_like(ended), infos
+
+    def fork_from(self, env: BufferEnv) -> numpy.ndarray[Any, Any]:
+        """Continues every episode from a copy of the state of ``env``, and returns the
+        observations. So an agent can try several actions in one state."""
+        if not isinstance(env, BufferEnv):
+            raise _arguments.refuse("env", env, "a BufferEnv that was reset")
+        if (env.action_space.shape, env.observation_space.shape) != (
+            self.single_action_space.shape,
+            self.single_observation_space.shape,
+        ):
+            raise _arguments.refuse("env", env, "a BufferEnv with the spaces of this environment")
+        self.envs = tuple(env.fork() for _ in range(self.num_envs))
+        self._ended[:] = False
+        self._observations = self._np.repeat(env._observation(env._seen)[None], self.num_envs, axis=0)
+        observations: numpy.ndarray[Any, Any] = self._observations.copy()
+        return observations
+
+    def close(self, **_: Any) -> None:
+        """Frees the memory of all simulations."""
+        for env in self.envs:
+            env.close()
+        self.closed = True
+
+    def __reduce__(self) -> Any:
+        raise _arguments.not_copied("BufferVectorEnv", "create one in each process")
+
+    def _begin(self, index: int, seed: int) -> numpy.ndarray[Any, Any]:
+        self._next_seeds[index] = seed + self.num_envs
+        return self.envs[index].reset(seed=seed)[0]
+
+    def _times(self, mask: numpy.ndarray[Any, Any]) -> dict[str, Any]:
+        np = self._np
+        return {"time_ps": np.array([env._time for env in self.envs], dtype=np.int64), "_time_ps": mask.copy()}

@@ -340,7 +340,7 @@ def run(
     else:
         folder = out
     run_as = None if variant is None else text_of("variant", variant)
-    planned, *_ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace, False, run_as)
+    planned, *_ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace, False, run_as, None)
     [error] = _bufferlab.execute(planned, 1, verify, tell)
     if error is not None:
         raise error

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, overload
 
-from . import _arguments, _bufferlab, _custom, _toml
+from . import _arguments, _bufferlab, _custom, _html, _reading, _toml
 from ._folders import Parcel, TemporaryFolder
 from ._toml import Value
-from .exceptions import Problem, ScenarioError
+from .exceptions import ArgumentError, Problem, ScenarioError
 from .shipped import scenarios
 
 if TYPE_CHECKING:
@@ -195,6 +196,45 @@ class Scenario:
         self._load().check()
         return self
 
+    def __getitem__(self, key: str) -> Any:
+        """The value of a dotted key, with all defaults: a number, a truth value, a text with its
+        unit, a list, or a table as a dictionary. A list entry is given by number or name.
+
+        >>> star = Scenario.from_file("star-incast")
+        >>> star["switch.buffer"], star["switch.policy"]["name"], star["workload.0.fan_in"]
+        ('400 KB', 'dt', 7)
+        """
+        key = _arguments.text("key", key, 'a dotted key, such as "switch.buffer"')
+        return _reading.value(_reading.read(self.resolved), key)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the scenario has the dotted key ``key``."""
+        try:
+            self[key]  # type: ignore[index]
+        except ArgumentError:
+            return False
+        return True
+
+    def keys(self) -> tuple[str, ...]:
+        """The dotted keys of all single values of the scenario, with all defaults."""
+        return tuple(key for key, _ in _reading.keys(_reading.read(self.resolved)))
+
+    # Without this line, Python would iterate over numbers as keys.
+    __iter__ = None
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.keys())
+
+    def _repr_html_(self) -> str:
+        try:
+            resolved = self.resolved
+        except ScenarioError as error:
+            return f"<pre>{escape(repr(self))}\n{escape(str(error))}</pre>"
+        rows = [(key, value) for key, value in _reading.keys(_reading.read(resolved)) if key not in ("name", "description")]
+        more = [(f"{len(rows) - _ROWS_MAX} more keys in keys()", None)] if len(rows) > _ROWS_MAX else []
+        caption = f"{self.name}: {self.description}" if self.description else self.name
+        return _html.table(caption, ("key", "value"), [*rows[:_ROWS_MAX], *more])
+
     @property
     def name(self) -> str:
         """Name of the scenario, for folders and titles of pages."""
@@ -281,6 +321,9 @@ class Scenario:
         changes = "".join(f", {key}={value}" for key, value in self._overrides)
         return f"Scenario({self._path.name}{changes})"
 
+
+_ROWS_MAX = 60
+"""Largest number of keys that a notebook shows."""
 
 _State = tuple[
     Path,

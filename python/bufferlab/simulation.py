@@ -303,7 +303,7 @@ class Simulation:
         keep = TemporaryFolder() if out is None else None
         folder = out if keep is None else keep.path / "run"
         assert folder is not None
-        [job], *_ = _bufferlab.plan(self.scenario._source(), [], [], 1, folder, replace, False, None)
+        [job], *_ = _bufferlab.plan(self.scenario._source(), [], [], 1, folder, replace, False, None, None)
         self._run.finish(job)
         result = Run(folder, keep=keep)
         if out is not None:

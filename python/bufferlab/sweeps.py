@@ -9,25 +9,29 @@ import csv
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow
 import pyarrow.csv
 
-from . import _arguments, _bufferlab, _toml
+from . import _arguments, _bufferlab, _html, _toml
 from ._columns import columns_of
 from ._folders import Parcel, TemporaryFolder
 from ._toml import Value
 from ._variants import VariantLike, texts
 from .comparisons import Comparison, PolicyChoice
-from .exceptions import ArgumentError, ResultsError, SweepError
+from .exceptions import ArgumentError, MissingExtraError, ResultsError, SweepError
 from .executors import ExecutorOption, How, carry_out, told
 from .policy import policy_names
 from .progress import ProgressOption
 from .runs import warn
 from .scenario import Scenario, ScenarioLike, as_scenario
 from .table import Table
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Sweep", "sweep"]
 
@@ -94,6 +98,53 @@ class Sweep:
         columns.update((name, read[name]) for name in read.column_names if name not in self.keys)
         return Table(pyarrow.table(columns), name="sweep")
 
+    def to_xarray(self) -> xarray.Dataset:
+        """Converts the sweep to an xarray data set with a variable for each metric.
+
+        The dimensions are the varied keys, ``policy`` and ``statistic``: the mean, the half width
+        of its interval, and the change against the baseline with the ends of its interval.
+
+        >>> from bufferlab import sweep
+        >>> done = sweep("star-incast", {"switch.buffer": ["200 KB", "1 MB"]}, policies=["dt", "cs"])
+        >>> data = done.to_xarray()["class.incast.qct_mean_ms"]
+        >>> data.dims, data.sel(policy="cs", statistic="mean").shape
+        (('switch.buffer', 'policy', 'statistic'), (2,))
+        """
+        try:
+            import numpy
+            import xarray
+        except ImportError as error:
+            raise MissingExtraError("xarray", "xarray") from error
+        rows = self.table().to_arrow().to_pylist()
+        dimensions = (*self.keys, "policy")
+        places = {name: list(dict.fromkeys(row[name] for row in rows)) for name in dimensions}
+        units = {row["metric"]: row["unit"] for row in rows}
+        shape = (*(len(values) for values in places.values()), len(_STATISTICS))
+        values = {metric: numpy.full(shape, numpy.nan) for metric in units}
+        for row in rows:
+            index = tuple(places[name].index(row[name]) for name in dimensions)
+            values[row["metric"]][index] = [numpy.nan if row[name] is None else row[name] for name in _STATISTICS]
+        every = (*dimensions, "statistic")
+        variables = {metric: (every, found, {"units": units[metric]}) for metric, found in values.items()}
+        return xarray.Dataset(variables, {**places, "statistic": list(_STATISTICS)})
+
+    def _repr_html_(self) -> str:
+        rows = self.table().to_arrow().to_pylist()
+        if not rows:
+            return f"<pre>{escape(repr(self))}</pre>"
+        policies = list(dict.fromkeys(row["policy"] for row in rows))
+        first = rows[0]["metric"]
+        found: dict[tuple[object, ...], dict[str, str]] = {}
+        for row in rows:
+            if row["metric"] == first:
+                mean, half = row["mean"], row["ci95_half_width"]
+                cell = "" if mean is None else f"{mean:.6g}" if half is None else f"{mean:.6g} ± {half:.3g}"
+                found.setdefault(tuple(row[key] for key in self.keys), {})[row["policy"]] = cell
+        shown = [(*point, *(cells.get(policy) for policy in policies)) for point, cells in found.items()]
+        unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] else ""
+        caption = f"{first}{unit}; table() has all metrics"
+        return _html.table(caption, (*self.keys, *policies), shown)
+
     def points(self) -> dict[str, Comparison]:
         """The points of the sweep that have results: comparisons by the name of the point's folder.
 
@@ -112,6 +163,9 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"Sweep({', '.join(self.keys)}; {self.folder})\n{self.text}"
+
+
+_STATISTICS = ("mean", "ci95_half_width", "change", "change_ci95_low", "change_ci95_high")
 
 
 def _varied_keys(folder: Path) -> tuple[str, ...]:

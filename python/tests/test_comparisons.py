@@ -11,7 +11,21 @@ from pathlib import Path
 import pytest
 
 import bufferlab
-from bufferlab import Comparison, ResultsError, Scenario, compare, repeat
+from bufferlab import (
+    ArgumentError,
+    Arrival,
+    Buffer,
+    BufferlabError,
+    Comparison,
+    Policy,
+    ResultsError,
+    Scenario,
+    Simulation,
+    Verdict,
+    compare,
+    repeat,
+    run,
+)
 
 from .folders import same_results
 
@@ -104,3 +118,39 @@ def test_notebooks_show_results_as_html_and_complete_their_names(star: Scenario)
     flows = run.flows
     assert flows._repr_html_().count("<tr>") == 11 and f"{flows.num_rows} rows, the first 10" in flows._repr_html_()
     assert flows._ipython_key_completions_() == flows.columns
+
+
+def test_variants_continue_from_one_state_after_a_warm_up(star: Scenario, tmp_path: Path) -> None:
+    comparison = compare(star, ["dt", "cs"], seeds=2, warm_up="1 ms", out=tmp_path / "warm")
+    [caveat] = [caveat for caveat in comparison.caveats if caveat.id == "warm-up"]
+    assert "one state of dt at 1 ms" in caveat.message and "--" not in caveat.advice
+    for seed in (1, 2):
+        by_hand = Simulation(star.set("switch.policy", "dt"), seed=seed)
+        by_hand.run_until("1 ms")
+        by_hand.set_policy(0, "cs")
+        assert by_hand.finish().flows == comparison.run("cs", seed).flows
+    assert comparison.run("dt", 1).flows == run(star.set("switch.policy", "dt")).flows
+    assert compare(star, ["dt", "cs"], seeds=2, warm_up=0.001, out=tmp_path / "warm").kept == 4
+    with pytest.raises(ResultsError, match="runs of another scenario"):
+        compare(star, ["dt", "cs"], seeds=2, out=tmp_path / "warm")
+
+
+def test_variants_that_cannot_continue_are_refused(star: Scenario) -> None:
+    with pytest.raises(BufferlabError, match='"deep" cannot continue after a warm-up: `switch.buffer` was'):
+        compare(star, variants=["dt", "deep: cs + switch.buffer=1 MB"], warm_up="1 ms")
+    with pytest.raises(BufferlabError, match="below the duration 4 ms") as caught:
+        compare(star, ["dt", "cs"], warm_up="9 ms")
+    assert "--" not in str(caught.value)
+    with pytest.raises(ArgumentError, match="^executor"):
+        compare(star, ["dt", "cs"], warm_up="1 ms", executor="processes")
+
+
+def test_custom_policies_continue_after_a_warm_up(star: Scenario) -> None:
+    class Whole(Policy):
+        """Accepts every packet that fits."""
+
+        def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+            return Verdict.ADMIT if buffer.fits(arrival.size) else Verdict.FULL
+
+    warm = compare(star, ["dt", Whole], seeds=2, warm_up="1 ms")
+    assert warm.run(warm.policies[1], 1).flows == compare(star, ["dt", "cs"], warm_up="1 ms").run("cs", 1).flows

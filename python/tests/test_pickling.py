@@ -166,7 +166,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Finding": switch.lint()[0],
         "Flow": bufferlab.Flow(1, 2, 3, 4, tag="a", query=5),
         "Flows": simulation.flows(),
-        "Interval": gym.Interval(1, 2.0, 3, 4, 5, 6),
+        "Interval": gym.Interval(1, 2.0, 3, 4, 5, 6, 7, 0.5),
         "JudgedClaim": reproduced,
         "Line": derivation.lines[0],
         "MarkingRule": own.Marks(shape),

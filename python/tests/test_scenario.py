@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bufferlab
-from bufferlab import BufferlabWarning, Scenario, ScenarioError
+from bufferlab import BufferlabWarning, Scenario, ScenarioError, UnknownNameError
 
 TABLES: dict[str, bufferlab.Value] = {
     "duration": "1 ms",
@@ -144,3 +144,43 @@ def test_a_shipped_name_is_a_scenario_and_an_unknown_one_is_explained(tmp_path: 
     (tmp_path / "star-incast").write_text('this is = "no scenario')
     with pytest.raises(ScenarioError, match="star-incast"):
         bufferlab.run("star-incast")
+
+
+def test_values_are_read_by_key(star: Scenario) -> None:
+    changed = star.with_({"switch.policy": {"name": "abm", "alpha": 0.25}, "workload.incast.fan_in": 3})
+    assert changed["switch.buffer"] == star["switch"]["buffer"] == "400 KB"
+    assert changed["switch.policy"]["alpha"] == changed["switch.policy.alpha"] == 0.25
+    assert changed["workload.0.fan_in"] == changed["workload.incast.fan_in"] == changed["workload"][0]["fan_in"] == 3
+    assert changed["seed"] == changed.seed and "seed" in changed and "seeds" not in changed
+    # Every key can be read, and set to the value that was read.
+    keys = changed.keys()
+    assert len(keys) > 40 and "switch.policy.alpha" in keys and changed._ipython_key_completions_() == list(keys)
+    assert changed.set("workload.0.request", changed["workload.0.request"]) == changed
+    for key in keys:
+        assert key in changed
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "help"),
+    [
+        ("switch.bufer", "switch.bufer", 'did you mean "switch.buffer"?'),
+        ("swich.buffer", "swich", 'did you mean "switch"?'),
+        ("workload.1.load", "workload.1", 'did you mean "workload.0"?'),
+        ("switch.buffer.size", "switch.buffer.size", "there is none"),
+        ("", "", "choose one of: name, "),
+    ],
+)
+def test_a_wrong_key_is_refused_with_a_suggestion(star: Scenario, key: str, wrong: str, help: str) -> None:
+    with pytest.raises(UnknownNameError, match=f'there is no key "{wrong}"') as error:
+        star[key]
+    assert error.value.help is not None and error.value.help.startswith(help), error.value.help
+    with pytest.raises(TypeError):
+        iter(star)  # type: ignore[call-overload]
+
+
+def test_a_notebook_shows_the_keys_of_a_scenario(star: Scenario) -> None:
+    shown = star.set("description", "a < b")._repr_html_()
+    assert "<caption>star-incast: a &lt; b</caption>" in shown and "<td>switch.buffer</td><td>400 KB</td>" in shown
+    assert "more keys in keys()" in shown or shown.count("<tr>") < 62
+    wrong = star.set("switch.bufer", "1 MB")._repr_html_()
+    assert wrong.startswith("<pre>Scenario(") and "bufer" in wrong

@@ -324,3 +324,20 @@ def test_the_help_of_a_failed_sweep_fits_what_is_there(star: Scenario, tmp_path:
     with pytest.raises(SweepError) as caught:
         sweep(star, grid, out=tmp_path / "grid")
     assert "the same `out`" in caught.value.help
+
+
+def test_a_sweep_converts_to_xarray_and_to_html(star: Scenario) -> None:
+    xarray = pytest.importorskip("xarray")
+    done = sweep(star, {"switch.buffer": ["200 KB", "1 MB"], "workload.0.fan_in": [3, 5]}, policies=["dt", "cs"], seeds=2)
+    data = done.to_xarray()
+    assert isinstance(data, xarray.Dataset)
+    assert data.sizes == {"switch.buffer": 2, "workload.0.fan_in": 2, "policy": 2, "statistic": 5}
+    metric = data["switches.lost_percent"]
+    assert metric.attrs == {"units": "%"} and metric.dims[-2:] == ("policy", "statistic")
+    for row in done.table().to_arrow().to_pylist():
+        place = {key: row[key] for key in (*done.keys, "policy")}
+        for name in ("mean", "ci95_half_width", "change", "change_ci95_low", "change_ci95_high"):
+            found = float(data[row["metric"]].sel({**place, "statistic": name}))
+            assert found == row[name] or (row[name] is None and found != found)
+    shown = done._repr_html_()
+    assert shown.count("<tr>") == 5 and "<th>switch.buffer</th><th>workload.0.fan_in</th><th>dt</th><th>cs</th>" in shown

@@ -8,7 +8,7 @@ mod calculators;
 mod parts;
 
 pub use self::parts::Parts;
-use crate::{read, root};
+use crate::{notices, read, root};
 use bufferlab_core::POLICIES;
 use bufferlab_metrics::{Column, ColumnKind, Table};
 use bufferlab_pages::{with_block, wrapped};
@@ -118,6 +118,7 @@ pub fn derived() -> Result<Vec<(&'static str, String)>, String> {
         let page = with_block(&pages[index].1, begin, end, &wrapped(&format!("\n{}", text()?)));
         pages[index].1 = page.ok_or_else(|| format!("{path}: the line {begin:?} or {end:?} is missing"))?;
     }
+    pages.push((notices::FILE, notices::text()?));
     Ok([files(), pages].concat())
 }
 

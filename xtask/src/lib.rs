@@ -7,12 +7,14 @@
 //! * [`rtl`]: checks that the circuits equal their policies, and measures their cost;
 //! * [`instructions`]: compares the instructions per packet-hop with recorded counts;
 //! * [`mutants`]: checks that the tests detect wrong code;
+//! * [`notices`]: lists the licences of the libraries in the Python package;
 //! * [`python`]: checks that the Python package builds, installs and passes its tests;
 //! * [`same_tables`]: checks that results equal the results of an older checkout, byte for byte;
 //! * [`site`]: builds the documentation as a website, with a gallery of figures;
 //! * [`skips`]: collects the skipped parts of a CI step;
 //! * [`tidy`]: checks properties that no compiler checks: links, references, sizes,
-//!   long functions, words, dependencies between crates.
+//!   long functions, words, dependencies between crates;
+//! * [`wheel`]: builds the Python wheel for an old glibc, and tries the wheel without Rust.
 //!
 //! Errors of the tasks are sentences for people at the terminal; no code reads these sentences.
 
@@ -23,6 +25,7 @@ pub mod dist;
 pub mod generate;
 pub mod instructions;
 pub mod mutants;
+pub mod notices;
 pub mod program;
 pub mod prose;
 pub mod python;
@@ -31,6 +34,7 @@ pub mod same_tables;
 pub mod site;
 pub mod skips;
 pub mod tidy;
+pub mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

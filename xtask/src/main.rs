@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use xtask::generate::Parts;
 use xtask::{
-    bench, ci, commits, dist, generate, instructions, mutants, program, prose, python, rtl, same_tables, tidy,
+    bench, ci, commits, dist, generate, instructions, mutants, program, prose, python, rtl, same_tables,
+    tidy, wheel,
 };
 
 const USAGE: &str = "\
@@ -25,6 +26,7 @@ cargo xtask same-threads [--quick] [SCENARIO...]
                                  run the scenarios on 1, 2, 3 and 8 threads, and compare their tables byte for byte
 cargo xtask bench                run the fixed set of benchmarks; write docs/evidence/benchmark.md and xtask/bench.csv (twenty minutes on an idle machine)
 cargo xtask dist [--wheel]       build the program or the wheel with the profile of a training run, in target/dist (docs/evidence/performance.md)
+cargo xtask wheel                build the Python wheel for an old glibc, check its symbols and size, and try it without Rust
 cargo xtask instructions [--record]
                                  compare instructions per packet-hop with xtask/instructions.toml, or record them (docs/evidence/performance.md)
 cargo xtask fuzz [--subject scenarios|parsers] [--seed N|--fresh] [--budget 10m] [--cases N] [--jobs N]
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(3),
         ["dist"] => dist::build(false),
         ["dist", "--wheel"] => dist::build(true),
+        ["wheel"] => wheel::build(),
         ["instructions"] => instructions::check(false),
         ["instructions", "--record"] => instructions::check(true),
         ["headroom-search"] => headroom_search("1000", "1"),

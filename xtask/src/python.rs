@@ -25,7 +25,7 @@ pub fn check(build: Build) -> Result<(), String> {
     // A test of the package compares the results of the command line and of Python for one
     // scenario.
     let program = beside_package(build)?;
-    environment.run("mypy", &["python/bufferlab", "python/tests"])?;
+    environment.run("mypy", &["python/bufferlab", "python/bufferlab_cli", "python/tests"])?;
     // The type stub and the Python module must declare equal items.
     environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;
     // "-rs" prints a line for each skipped test, which `listen` collects.
@@ -101,16 +101,16 @@ impl Environment {
         make_new(&unpacked)?;
         // The check reuses built dependencies. The workspace's crates are compiled, because their
         // folder is new.
-        let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
+        let mut check = cargo(&["check", "--locked", "--package", "bufferlab-python", "--target-dir"]);
         let checked = spawn(check.arg(target).current_dir(&unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1"));
         forget_builds_of(&unpacked, target)?;
         checked.map_err(|why| {
-            format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml")
+            format!("{why}\nhint: a source distribution has the files that Git knows (git add)")
         })
     }
 
     /// Returns the command `python -m module`, run at the root of the repository.
-    fn python(&self, module: &str) -> Command {
+    pub(crate) fn python(&self, module: &str) -> Command {
         let mut command = self.interpreter();
         command.args(["-m", module]);
         command
@@ -165,7 +165,7 @@ fn make_new(folder: &Path) -> Result<(), String> {
 }
 
 /// Returns the path of the only file with the extension `extension` in a folder.
-fn the_only(folder: &Path, extension: &str) -> Result<PathBuf, String> {
+pub(crate) fn the_only(folder: &Path, extension: &str) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files = entries.flatten().map(|entry| entry.path());
     files

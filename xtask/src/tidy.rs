@@ -88,8 +88,9 @@ pub const EDGES: &[&str] = &["bufferlab-capi", "bufferlab-cli", "bufferlab-pytho
 /// manifests of these crates repeat the workspace's lints, because a crate cannot lower `forbid`.
 pub const UNSAFE: &[(&str, &str, &str)] =
     &[("bufferlab-capi", "crates/capi/src/exports.rs", "C passes pointers, and symbols are not mangled")];
-/// Programs with custom schemes (`examples/`): the command line with additional policies.
-pub const PROGRAMS: &[&str] = &["own-policy"];
+/// Packages that contain the command line: programs with custom schemes (`examples/`), and the
+/// Python package, which installs the command `bufferlab`.
+pub const PROGRAMS: &[&str] = &["bufferlab-python", "own-policy"];
 
 /// Runs all checks of the repository.
 ///
@@ -488,6 +489,7 @@ mod tests {
             arrow("bufferlab-document", "toml", false),
             arrow("bufferlab-sim", "bufferlab-core", false),
             arrow("own-policy", "bufferlab-cli", false),
+            arrow("bufferlab-python", "bufferlab-cli", false),
         ] {
             assert!(arrows(std::slice::from_ref(&right)).is_empty(), "{right:?}");
         }

@@ -512,7 +512,7 @@ pub(crate) enum PolicyCommand {
 /// Arguments that name a scenario and change its values.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ScenarioArgs {
-    /// Scenario file, or - for standard input
+    /// Scenario file, name of a shipped scenario, or - for standard input
     scenario: PathBuf,
     /// Change a key of the scenario (repeatable): --set switch.policy=abm --set "duration=10 ms"
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
@@ -646,6 +646,10 @@ pub(crate) struct CompareArgs {
     /// Show earlier runs of the scenario in the folder, too [default: only requested runs]
     #[arg(long)]
     pub(crate) with_earlier: bool,
+    /// Simulate this time once per seed, under the baseline; all policies continue from this state,
+    /// such as "50 ms" [default: each policy from the start]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    pub(crate) warm_up: Option<Time>,
     /// Add seeds (5, 10, 20, 40 …) until the interval of every difference is at most ± this
     /// percentage of the baseline's mean. --seeds limits the number of seeds per policy [default:
     /// 160]

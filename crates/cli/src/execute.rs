@@ -16,6 +16,7 @@ use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use tempfile::TempDir;
 
 /// Executes the command `run`.
 pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
@@ -50,8 +51,10 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     if let Some(half_width) = args.until_interval {
         return compare_until(args, &first, half_width, to);
     }
-    let mut plan = plan_compare(&*load, &args.choices(), args.seeds(), to).map_err(error::plan)?;
+    let mut plan =
+        plan_compare(&*load, &args.choices(), args.seeds(), args.warm_up, to).map_err(error::plan)?;
     warn_of_variants(&first, &plan);
+    say_warm_up(args, &plan);
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }
@@ -59,6 +62,13 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let finished = resume(&mut plan, &args.execution);
     let hidden = take_hidden(args.with_earlier, &mut plan);
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
+}
+
+/// Names the time and the policy from which the variants continue.
+fn say_warm_up(args: &CompareArgs, plan: &Plan) {
+    if let (Some(time), Some(first)) = (args.warm_up, plan.policies.first()) {
+        inform(&format!("warm-up: all variants continue from the state of {first} at {time}"));
+    }
 }
 
 /// Removes from the plan the earlier runs that the report does not show. These are all earlier
@@ -91,9 +101,10 @@ fn compare_until(
     let stopping = Stopping { half_width, most, metric: args.metric.clone() };
     for (number, seeds) in stopping.looks().into_iter().enumerate() {
         let seeds = NonZero::new(seeds).expect("there is at least one");
-        let mut plan = plan_compare(&*load, &args.choices(), seeds, to).map_err(error::plan)?;
+        let mut plan = plan_compare(&*load, &args.choices(), seeds, args.warm_up, to).map_err(error::plan)?;
         if number == 0 {
             warn_of_variants(first, &plan);
+            say_warm_up(args, &plan);
             say_what_is_refused(&plan);
         }
         let finished = if args.execution.verify && number == 0 { 0 } else { plan.resume() };
@@ -375,10 +386,25 @@ pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette:
 /// overrides of the command line, a variant, then further overrides.
 pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     let text = if args.is_stdin() { Some(standard_input()?) } else { None };
+    let shipped = if args.is_stdin() { None } else { shipped(args.file())? };
     Ok(Box::new(move |variant, then| {
         let overrides = args.changes();
-        load_changed(args.file(), text, &Changes { overrides: &overrides, variant, then })
+        let file = shipped.as_ref().map_or(args.file(), |(_, file)| file);
+        load_changed(file, text, &Changes { overrides: &overrides, variant, then })
     }))
+}
+
+/// Writes the scenario that the program contains to a temporary folder, if `path` is the name of
+/// the scenario and no file has this path. Returns the folder and the path of the scenario.
+fn shipped(path: &Path) -> miette::Result<Option<(TempDir, PathBuf)>> {
+    let Some(name) = path.to_str().filter(|name| !path.exists() && bufferlab_reproduce::is_shipped(name))
+    else {
+        return Ok(None);
+    };
+    let folder = tempfile::tempdir().map_err(|why| miette!("cannot create a temporary folder: {why}"))?;
+    bufferlab_reproduce::unpack_scenarios(folder.path()).map_err(|why| miette!("{why}"))?;
+    let file = folder.path().join(format!("{name}.toml"));
+    Ok(Some((folder, file)))
 }
 
 /// Reads all of standard input. The text is stored, because standard input can be read only once.

@@ -60,9 +60,11 @@ use args::{Args, Colour, Command, PolicyCommand};
 use bufferlab_units::printable;
 use clap::Parser;
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
@@ -73,9 +75,19 @@ use std::time::SystemTime;
 /// stderr and Ctrl-C. If the arguments are wrong or request help, the function ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = Args::try_parse().unwrap_or_else(|error| {
-        let words: Vec<_> =
-            std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let program = std::env::current_exe().map(|program| vec![program.into_os_string()]);
+    main_with(program.unwrap_or_default(), std::env::args_os().collect()).into()
+}
+
+/// Executes a command like [`main()`], inside another program. `args` begins with the name of the
+/// command line. `program` has the words that start this program without arguments, because the
+/// testbed starts the program again in new namespaces.
+#[must_use]
+pub fn main_with(program: Vec<OsString>, args: Vec<OsString>) -> u8 {
+    let words = args.iter().skip(1).cloned();
+    let _ = AGAIN.set(program.into_iter().chain(words).collect());
+    let args = Args::try_parse_from(&args).unwrap_or_else(|error| {
+        let words: Vec<_> = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         refuse(&tips::with_tip(error, &words))
     });
     QUIET.store(args.quiet, Ordering::Relaxed);
@@ -96,13 +108,25 @@ pub fn main() -> ExitCode {
     if let Some(bytes) = args.memory_limit {
         bufferlab_lab::set_memory_limit(bytes);
     }
-    match dispatch(args) {
-        Ok(()) => ExitCode::SUCCESS,
+    let code = match dispatch(args) {
+        Ok(()) => 0,
         Err(report) => {
             say_report(&report);
-            if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
+            if interrupt::requested() { interrupt::EXIT_CODE } else { 1 }
         }
-    }
+    };
+    // A program in another language does not empty Rust's buffer when it ends.
+    let _ = io::stdout().flush();
+    code
+}
+
+/// The program and the arguments that start this command again.
+static AGAIN: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Returns the program and the arguments that start this command again.
+#[cfg(target_os = "linux")]
+fn again() -> &'static [OsString] {
+    AGAIN.get().map_or(&[], Vec::as_slice)
 }
 
 /// Prints the mistake in the arguments, or the help that the arguments request, and ends the

@@ -161,10 +161,10 @@ mod real {
         match sandbox::place() {
             SandboxSide::Before => {
                 demand()?;
-                Err(miette!("cannot start `unshare`: {}", sandbox::enter()))
+                Err(miette!("cannot start `unshare`: {}", sandbox::enter(crate::again())))
             }
             SandboxSide::Outside => {
-                std::process::exit(sandbox::supervise().map_err(cannot)?.into());
+                std::process::exit(sandbox::supervise(crate::again()).map_err(cannot)?.into());
             }
             SandboxSide::Inside => {
                 interrupt::listen_to_services();

@@ -3,6 +3,7 @@
 use crate::header::header;
 use crate::memory::{MemoryBudget, fits_into, memory_budget};
 use crate::panic::{caught, run_in_words};
+use crate::warm_up::{self, WarmStarts};
 use crate::{Panicked, RunError};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::{Loaded, Scenario};
@@ -180,7 +181,9 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     let parallel = room.parallel_runs(how.parallel_runs(jobs.len()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(parallel).build()?;
     let threads = how.threads_of(parallel);
+    let starts = WarmStarts::new(jobs.iter().map(|job| &job.borrow().loaded));
     let place = RunResources {
+        starts: &starts,
         budget: room.budget,
         threads,
         most_threads: room.threads(parallel),
@@ -219,14 +222,15 @@ pub fn execute_one(
 ) -> Result<Finished, RunError> {
     let one = NonZero::<usize>::MIN;
     let threads = ThreadsOfARun::Exactly(one);
-    run_one(job, &RunResources { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
+    let (budget, starts) = (memory_budget(), WarmStarts::default());
+    run_one(job, &RunResources { starts: &starts, budget, threads, most_threads: one, verify }, go_on)
 }
 
 /// Executes a job if the run fits in memory. If a run with several threads fails, a second attempt
 /// with one thread decides the outcome.
 fn run_one(
     job: &Job,
-    place: &RunResources,
+    place: &RunResources<'_>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
     fits_into(&job.loaded.scenario, place.budget)?;
@@ -244,7 +248,7 @@ fn run_one(
 /// Executes a job and turns a panic into an error of the job.
 fn attempt_caught(
     job: &Job,
-    place: &RunResources,
+    place: &RunResources<'_>,
     used: &mut NonZero<usize>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
@@ -255,7 +259,9 @@ fn attempt_caught(
 
 /// Memory and threads that one run may use.
 #[derive(Clone, Copy, Debug)]
-struct RunResources {
+struct RunResources<'a> {
+    /// Common beginnings of the runs.
+    starts: &'a WarmStarts,
     budget: MemoryBudget,
     threads: ThreadsOfARun,
     /// Maximum number of threads for which memory suffices; every thread of a
@@ -291,10 +297,13 @@ impl Room {
 /// Executes a job, and sets `used` to the number of threads of its run.
 fn attempt(
     job: &Job,
-    place: &RunResources,
+    place: &RunResources<'_>,
     used: &mut NonZero<usize>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
+    if let Some(start) = &job.loaded.warm_up {
+        return warm_up::run(job, start, place.starts, place.verify, go_on);
+    }
     let (wall, cpu) = (Instant::now(), ThreadTime::now());
     let mut simulation = Simulation::new(&job.loaded.scenario)?;
     simulation.set_verify(place.verify);

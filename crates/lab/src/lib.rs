@@ -31,6 +31,7 @@ mod selection;
 mod stepped;
 mod sweep;
 mod value_list;
+mod warm_up;
 
 pub use bufferlab_sim::Progress;
 pub use error::{PlanError, RunError};

@@ -5,11 +5,13 @@ use crate::limits::{RUNS, SEEDS};
 use crate::memory::{fits, plan_fits};
 use crate::resume::is_finished;
 use crate::selection::{PolicySelection, other_traffic, reject_duplicates, select};
+use crate::warm_up;
 use crate::{Job, PlanError};
 use bufferlab_core::find_policy;
 use bufferlab_results::RunCaveat;
 use bufferlab_scenario::{LoadError, Loaded, Scenario, Variant};
 use bufferlab_sim::Simulation;
+use bufferlab_units::Time;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -93,19 +95,29 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
 /// The scenario's policy keeps its parameters from the scenario, and all other policies have their
 /// defaults. Then the changes of the variant are applied.
 ///
+/// With `warm_up`, the runs of all variants continue from the state that the first variant's run of
+/// the seed has at this time.
+///
 /// # Errors
 /// If no variant can run, two variants have one name, or the folder contains files that no
-/// comparison writes.
+/// comparison writes. With `warm_up`, also if a variant cannot continue from the first variant.
 pub fn plan_compare(
     load: &Load<'_>,
     choices: &[PolicySelection],
     seeds: NonZero<u32>,
+    warm_up: Option<Time>,
     to: Destination<'_>,
 ) -> Result<Plan, PlanError> {
     let first = load(None, &[])?;
     let (mut variants, all) = select(choices, &first.scenario);
     reject_duplicates(&variants)?;
-    let load_variant = |variant: &Variant, seed: u64| load(Some(variant), &[of_seed(seed)]);
+    let baseline = variants.first().cloned();
+    let load_variant = |variant: &Variant, seed: u64| {
+        let loaded = load(Some(variant), &[of_seed(seed)])?;
+        let (Some(time), Some(baseline)) = (warm_up, &baseline) else { return Ok(loaded) };
+        let base = if variant == baseline { loaded.clone() } else { load(Some(baseline), &[of_seed(seed)])? };
+        Ok(warm_up::continued(loaded, &Arc::new(base), time))
+    };
     let mut left_out = Vec::new();
     if all {
         variants.retain(|variant| match unfit(load_variant(variant, first.scenario.seed)) {
@@ -134,7 +146,13 @@ pub fn plan_compare(
         // The `Arc` of the error was just created, so no other reference to the error exists.
         return Err(Arc::into_inner(why).expect("it was just made"));
     }
-    let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
+    if let (Some(time), Some(baseline)) = (warm_up, compared.first()) {
+        let firsts = compared.iter().zip(jobs.iter().step_by(seeds.len()));
+        warm_up::check(&firsts.collect::<Vec<_>>())?;
+        let caveat = warm_up::caveat(baseline, time);
+        jobs.iter_mut().skip(seeds.len()).for_each(|job| job.caveats.push(caveat.clone()));
+    }
+    let known = |run: &Present| Some(load_variant(&variant_of(run, &variants)?, run.seed));
     let reused = group::check(to.out, Layout::Policies, &jobs, to.replace, known)?.prepare()?;
     Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), reused, left_out, failed })
 }
@@ -174,7 +192,12 @@ fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
     if let Err(error) = fits(&loaded.scenario) {
         return Some(error.to_string());
     }
-    Simulation::new(&loaded.scenario).err().map(|error| error.to_string())
+    if let Err(error) = Simulation::new(&loaded.scenario) {
+        return Some(error.to_string());
+    }
+    let warm_up = loaded.warm_up.as_ref()?;
+    let simulation = Simulation::new(&warm_up.first.scenario).ok()?;
+    warm_up::obstacle(&simulation, &warm_up.first, &loaded)
 }
 
 /// Returns a caveat for switches that do not use the compared policy.

@@ -4,12 +4,12 @@ use crate::header::header;
 use crate::memory::{fits_into, memory_budget};
 use crate::{Finished, Job, RunError};
 use bufferlab_core::ParamValue;
-use bufferlab_metrics::RowLog;
+use bufferlab_metrics::{CompletedQueries, RowLog};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Loaded;
 use bufferlab_sim::{NewFlow, Progress, SimError, Simulation};
 use bufferlab_units::Time;
-use cpu_time::ProcessTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use std::time::Instant;
 
 /// A run on one thread that its caller advances. Its rows stay in memory until [`Self::finish`].
@@ -46,6 +46,12 @@ impl SteppedRun {
     #[must_use]
     pub const fn simulation(&self) -> &Simulation {
         &self.simulation
+    }
+
+    /// Queries that are complete at the present time.
+    #[must_use]
+    pub fn completed_queries(&self) -> CompletedQueries {
+        self.rows.completed_queries()
     }
 
     /// Returns the scenario with which the run began.
@@ -170,6 +176,43 @@ impl SteppedRun {
             peak_rss_bytes: None,
         };
         writer.finish(&totals, caveats, Some(&timing))?;
+        Ok(Finished { packet_hops: totals.packet_hops, cpu_seconds })
+    }
+
+    /// Checks packet conservation and the ledger after every event: [`Simulation::set_verify`].
+    pub(crate) fn set_verify(&mut self, verify: bool) {
+        self.simulation.set_verify(verify);
+    }
+
+    /// Changes policies without a note, for a run whose scenario names the changes.
+    pub(crate) fn exchange_policies(
+        &mut self,
+        change: impl FnOnce(&mut Simulation) -> Result<(), SimError>,
+    ) -> Result<(), RunError> {
+        Ok(change(&mut self.simulation)?)
+    }
+
+    /// Runs to the end and writes the folder of `job`, whose scenario names all changes of the run.
+    /// The timing counts from `began`.
+    pub(crate) fn finish_as(
+        self,
+        job: &Job,
+        (wall, cpu): (Instant, ThreadTime),
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Finished, RunError> {
+        let Self { simulation, rows, .. } = self;
+        let earlier = simulation.progress().packet_hops;
+        let mut writer = RunWriter::create(&job.dir, header(&job.loaded, simulation.classes())?)?;
+        rows.write_to(&mut writer).map_err(SimError::from)?;
+        let totals = simulation.run_while(&mut writer, go_on)?;
+        let cpu_seconds = cpu.elapsed().as_secs_f64();
+        let timing = Timing {
+            cpu_seconds: Some(cpu_seconds),
+            wall_seconds: wall.elapsed().as_secs_f64(),
+            packet_hops_per_cpu_second: Some((totals.packet_hops - earlier) as f64 / cpu_seconds),
+            peak_rss_bytes: None,
+        };
+        writer.finish(&totals, job.caveats.clone(), Some(&timing))?;
         Ok(Finished { packet_hops: totals.packet_hops, cpu_seconds })
     }
 

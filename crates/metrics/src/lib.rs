@@ -18,7 +18,7 @@ pub use bufferlab_core::PacketEvent;
 pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Answer, BoundText, Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram, OccupancyTimes};
-pub use log::RowLog;
+pub use log::{CompletedQueries, RowLog};
 pub use record::{
     Cell, CellFault, CellReader, CellWriter, ClassName, Column, ColumnKind, HostName, Record, SwitchName,
     description,

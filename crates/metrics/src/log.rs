@@ -15,6 +15,16 @@ pub struct RowLog {
     /// Full blocks of result rows, each with [`BLOCK`] rows.
     blocks: Vec<Arc<[Row]>>,
     tail: Vec<Row>,
+    completed: CompletedQueries,
+}
+
+/// Queries of a run that are complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompletedQueries {
+    /// Number of complete queries.
+    pub count: u64,
+    /// Sum of the query completion times (ns).
+    pub time_ns: u64,
 }
 
 /// Number of rows in a block, which copies of a log share as a whole.
@@ -93,11 +103,21 @@ impl RowLog {
         self.len() == 0
     }
 
+    /// Complete queries among the rows of the log.
+    #[must_use]
+    pub fn completed_queries(&self) -> CompletedQueries {
+        self.completed
+    }
+
     fn rows(&self) -> impl Iterator<Item = &Row> {
         self.blocks.iter().flat_map(|block| block.iter()).chain(&self.tail)
     }
 
     fn push(&mut self, row: Row) {
+        if let Row::QueryRow(QueryRow { qct_ns: Some(time_ns), .. }) = row {
+            self.completed.count += 1;
+            self.completed.time_ns += time_ns;
+        }
         self.tail.push(row);
         if self.tail.len() == BLOCK {
             self.blocks.push(std::mem::take(&mut self.tail).into());
@@ -108,6 +128,15 @@ impl RowLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_counts_complete_queries() {
+        let mut log = RowLog::default();
+        for qct_ns in [Some(3), None, Some(4)] {
+            log.query(&QueryRow { qct_ns, ..QueryRow::default() }).expect("memory accepts rows");
+        }
+        assert_eq!(log.clone().completed_queries(), CompletedQueries { count: 2, time_ns: 7 });
+    }
 
     #[test]
     fn a_log_returns_its_rows_in_order_and_a_copy_grows_alone() {

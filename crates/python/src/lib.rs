@@ -24,6 +24,7 @@ mod words;
 mod workload;
 
 use pyo3::prelude::*;
+use std::ffi::OsString;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Contents of the extension module. The stub is `python/bufferlab/_bufferlab.pyi`.
@@ -60,7 +61,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::workload::{Flow, register_workload};
     #[pymodule_export]
-    use super::{in_python_words, set_custom_code, suggestion, version};
+    use super::{command_line, in_python_words, set_custom_code, suggestion, version};
 }
 
 /// Sets the time of the last change of custom code (Unix time, s). Runs from before this time are
@@ -70,6 +71,17 @@ fn set_custom_code(seconds: f64) {
     if let Ok(since) = Duration::try_from_secs_f64(seconds) {
         bufferlab_lab::set_custom_code(UNIX_EPOCH + since);
     }
+}
+
+/// Exit code of a Rust program after a panic.
+const PANICKED: u8 = 101;
+
+/// Executes the command line: see [`bufferlab_cli::main_with`]. Returns the exit code, or ends the
+/// process.
+#[pyfunction]
+fn command_line(py: Python<'_>, program: Vec<OsString>, args: Vec<OsString>) -> u8 {
+    let main = || std::panic::catch_unwind(|| bufferlab_cli::main_with(program, args));
+    py.detach(main).unwrap_or(PANICKED)
 }
 
 /// Version of the program. The version contains the source revision if it was known at the build.

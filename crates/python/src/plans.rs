@@ -4,6 +4,7 @@ use crate::errors;
 use crate::scenario::{Loaded, variant};
 use bufferlab_lab::{Destination, Job, PolicySelection, SweepRequest, Vary, plan_compare, plan_run};
 use bufferlab_scenario::{Changes, LoadError, Variant, load_changed};
+use bufferlab_units::Time;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use std::num::NonZero;
@@ -49,7 +50,8 @@ fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
 
 /// Plans a comparison of `policies` and `variants` with `seeds` seeds in the folder `out`. Without
 /// policies and variants, plans runs of the scenario, with the variant `run_as` if given. With
-/// `go_on`, the plan reuses finished runs, unless the plan has only one run.
+/// `go_on`, the plan reuses finished runs, unless the plan has only one run. With `warm_up` (ps),
+/// the variants continue from the state of the first variant at this time.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
@@ -62,6 +64,7 @@ pub(crate) fn plan(
     replace: bool,
     go_on: bool,
     run_as: Option<&str>,
+    warm_up: Option<u64>,
 ) -> PyResult<PlainPlan> {
     let to = Destination { out: &out, replace };
     let (choices, seeds, load) =
@@ -71,7 +74,7 @@ pub(crate) fn plan(
         let load = |_: Option<&Variant>, then: &[(String, String)]| load(own.as_ref(), then);
         plan_run(&load, seeds, to)
     } else {
-        plan_compare(&load, &choices, seeds, to)
+        plan_compare(&load, &choices, seeds, warm_up.map(Time), to)
     };
     let mut plan = plan.map_err(|error| errors::plan(py, &error))?;
     let is_single = choices.is_empty() && seeds.get() == 1;

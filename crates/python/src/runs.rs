@@ -41,7 +41,8 @@ impl Relay {
     fn new(jobs: &[Job]) -> Self {
         let in_python = |job: &Job| {
             let scenario = &job.loaded.scenario;
-            let mut switches = scenario.switches.iter();
+            let first = job.loaded.warm_up.iter().flat_map(|warm_up| &warm_up.first.scenario.switches);
+            let mut switches = scenario.switches.iter().chain(first);
             let mut transports = scenario.transports.iter();
             switches.any(|switch| {
                 let marks = switch.ecn.as_ref().is_some_and(|ecn| marking::IN_PYTHON.contains(&ecn.kind));
@@ -140,8 +141,11 @@ pub(crate) fn execute<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Option<Py<PyAny>>>> {
     let jobs: Vec<Job> = jobs.into_iter().map(job).collect();
-    let how = Execution { jobs: NonZero::new(threads), threads: Some(NonZero::<usize>::MIN), verify };
     let relay = Relay::new(&jobs);
+    // A run that waits for another run's warm-up must not keep the interpreter lock.
+    let is_warm = jobs.iter().any(|job| job.loaded.warm_up.is_some());
+    let threads = if is_warm && relay.in_python.contains(&true) { 1 } else { threads };
+    let how = Execution { jobs: NonZero::new(threads), threads: Some(NonZero::<usize>::MIN), verify };
     let outcomes = attend(py, &relay, progress.as_ref(), || bufferlab_lab::execute(&jobs, &how, &relay))?;
     let outcomes = outcomes.map_err(|error| errors::run(py, &error))?;
     let befell =

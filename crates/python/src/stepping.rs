@@ -23,7 +23,7 @@ pub(crate) struct Stepper {
 type PlainSwitch = (String, String, u64, u64, u16, u16);
 
 /// Changes between two ledgers (lists of counters) of a switch: see the function [`change`].
-type Change = (u64, u64, u64, u64, u64, u64, u64);
+type Change = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
 
 /// Result of an agent's action: ledger of the switch, observation, changes since the last ledger,
 /// and whether the run is over.
@@ -102,7 +102,7 @@ impl Stepper {
             }
             run.run_until(Time(ps), go_on)?;
             let simulation = run.simulation();
-            let after = ledger(simulation, switch);
+            let after = ledger(run, switch);
             before.resize(after.len(), 0);
             let queues = simulation
                 .switch(switch)
@@ -117,7 +117,7 @@ impl Stepper {
 
     /// Returns the ledger of a switch (counters of queues and ports) as bytes: see [`ledger`].
     fn ledger<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let ledger = self.view(py, |simulation| words(ledger(simulation, switch)))?;
+        let ledger = self.work(py, |run, _| Ok(words(ledger(run, switch))))?;
         Ok(PyBytes::new(py, &ledger))
     }
 
@@ -290,13 +290,15 @@ fn is_gone(py: Python<'_>) -> PyErr {
     errors::argument(py, "", "the simulation is finished", "take a copy with fork() before finish()")
 }
 
-/// Number of sums over all queues in the ledger of a switch. The sums precede the time.
-const SUMS: usize = 4;
+/// Number of sums in the ledger of a switch. The sums precede the time.
+const SUMS: usize = 6;
 
 /// Returns the ledger of a switch. The ledger has the bytes of every queue, and the bytes that
 /// every port has begun to send. Sums over all queues follow: arrived packets, arrived bytes, lost
-/// packets and marked packets. The last number is the time (ps).
-fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
+/// packets and marked packets. Then follow the number of complete queries in the network, and the
+/// sum of their completion times (ns). The last number is the time (ps).
+fn ledger(run: &SteppedRun, switch: usize) -> Vec<u64> {
+    let simulation = run.simulation();
     let mut sums = [0; SUMS];
     let mut numbers = Vec::new();
     for queue in simulation.queues(switch) {
@@ -308,6 +310,8 @@ fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
         sums[3] += counters.marked;
     }
     numbers.extend(simulation.sent_bytes(switch));
+    let queries = run.completed_queries();
+    (sums[4], sums[5]) = (queries.count, queries.time_ns);
     numbers.extend(sums);
     numbers.push(simulation.now().0);
     numbers
@@ -333,14 +337,17 @@ fn observation(
 }
 
 /// Returns the changes between two ledgers of a switch: sent bytes, arrived packets, arrived bytes,
-/// lost packets and marked packets. The last two numbers are the bytes in all queues and the time
-/// (ps).
+/// lost packets, marked packets, complete queries and their completion times (ns). The last two
+/// numbers are the bytes in all queues and the time (ps).
 fn change(queues: usize, (before, after): (&[u64], &[u64])) -> Change {
     let sums = after.len() - SUMS - 1;
     let at = |index: usize| after[index] - before[index];
     let sent = (queues..sums).map(at).sum();
     let occupancy = after[..queues].iter().sum();
-    (sent, at(sums), at(sums + 1), at(sums + 2), at(sums + 3), occupancy, after[sums + SUMS])
+    let queries = (at(sums + 4), at(sums + 5));
+    let packets = (at(sums), at(sums + 1), at(sums + 2), at(sums + 3));
+    let now = after[sums + SUMS];
+    (sent, packets.0, packets.1, packets.2, packets.3, queries.0, queries.1, occupancy, now)
 }
 
 fn words(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {

@@ -68,7 +68,7 @@ pub use real::{
     record_real,
 };
 pub use reasons::{Owner, Reason, arguments_markdown};
-pub use registry::{Registry, unpack_scenarios};
+pub use registry::{Registry, is_shipped, unpack_scenarios};
 pub use rows::{Checked, Selection};
 pub use run::{Missing, Results, gather, missing, run};
 pub use seed_sets::{SEED_SET, Survival};

@@ -113,6 +113,17 @@ fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
     Ok(names)
 }
 
+/// Whether the program contains the scenario `name`, so that [`unpack_scenarios`] writes its file.
+#[must_use]
+pub fn is_shipped(name: &str) -> bool {
+    SCENARIOS.get_file(format!("{name}.toml")).is_some_and(|file| !needs_more(file))
+}
+
+/// Whether a scenario refers to files that the program does not contain.
+fn needs_more(file: &File<'_>) -> bool {
+    file.contents_utf8().is_some_and(|text| text.contains("\"../"))
+}
+
 /// Writes the embedded scenarios and the files to which they refer to `folder`, and returns the
 /// paths of the scenario files. A file with equal content is not rewritten. Scenarios that replay
 /// reference data are skipped, because the program does not contain that data.
@@ -120,7 +131,6 @@ fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
 /// # Errors
 /// If the folder cannot be written.
 pub fn unpack_scenarios(folder: &Path) -> Result<Vec<PathBuf>, ReproduceError> {
-    let needs_more = |file: &&File<'_>| file.contents_utf8().is_some_and(|text| text.contains("\"../"));
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
     let mut scenarios = Vec::new();
     for file in SCENARIOS.files().filter(|file| !needs_more(file)) {

@@ -231,9 +231,15 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
+/// Beginning of a line of a resolved scenario that names the earlier value of a key. The line
+/// continues with a time, a colon and the key: the run has changed the key at this time.
+pub const UNTIL: &str = "# until ";
+
 /// Whether a key of the scenario belongs to the compared policy, such as `switch.policy.alpha`.
 /// Keys of a policy for single switches count, too.
 fn is_of_policy(key: &str) -> bool {
+    let earlier = key.strip_prefix(UNTIL).and_then(|rest| rest.split_once(": "));
+    let key = earlier.map_or(key, |(_, key)| key);
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }
 

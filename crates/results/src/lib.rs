@@ -40,7 +40,7 @@ mod whole;
 mod writer;
 
 pub use claim::Claim;
-pub use content::{Content, Difference, Mixture, describe_differences, find_mixture};
+pub use content::{Content, Difference, Mixture, UNTIL, describe_differences, find_mixture};
 pub use digest::{FileFault, FileInfo};
 pub use error::{ResultsError, TableError};
 pub use explanations::{

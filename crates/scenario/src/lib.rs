@@ -38,7 +38,8 @@ pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, regis
 pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
 pub use limits::{EXPLAINED, LIMITS};
 pub use load::{
-    COMMAND_LINE, Changes, Loaded, VariantName, load, load_changed, load_text, load_text_with, load_with,
+    COMMAND_LINE, Changes, Loaded, VariantName, WarmUp, load, load_changed, load_text, load_text_with,
+    load_with,
 };
 pub use model::*;
 pub use parameter::{ParameterTextError, format_parameter, parse_parameter};

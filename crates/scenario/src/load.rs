@@ -11,7 +11,9 @@ use crate::variant::Variant;
 use bufferlab_document::setting::Setting;
 use bufferlab_document::tree::command_line_value;
 use bufferlab_document::{LoadError, Problem};
+use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Name that errors show in place of a file name for changes from the command line
 /// ([`crate::Problem::file`]).
@@ -34,6 +36,18 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
     /// Variant with which the scenario was loaded, unless the variant is only the name of a policy.
     pub variant: Option<VariantName>,
+    /// Warm-up with which the run of the scenario begins. No scenario file has a warm-up; a
+    /// comparison sets this field.
+    pub warm_up: Option<WarmUp>,
+}
+
+/// The beginning of a run that continues from a state of another run.
+#[derive(Clone, Debug)]
+pub struct WarmUp {
+    /// Simulated time at which the run continues from the other run.
+    pub time: Time,
+    /// Scenario of the other run.
+    pub first: Arc<Loaded>,
 }
 
 /// Name of a run in a comparison, and the text of its variant.
@@ -177,6 +191,7 @@ fn finish(
             inputs: read.inputs.into_files(),
             warnings,
             variant: None,
+            warm_up: None,
         }),
         _ => Err(LoadError::new(name, errors)),
     }

@@ -14,6 +14,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
+use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
@@ -55,19 +56,16 @@ pub fn place() -> SandboxSide {
     }
 }
 
-/// Restarts this program with its arguments as the outer process. Returns only on failure.
+/// Restarts this program as the outer process. `again` has the program and its arguments. Returns
+/// only on failure.
 #[must_use]
-pub fn enter() -> io::Error {
-    let program = match env::current_exe() {
-        Ok(program) => program,
-        Err(error) => return error,
-    };
+pub fn enter(again: &[OsString]) -> io::Error {
     let mut command = Command::new("unshare");
     if !crate::machine::is_root() {
         command.args(["--user", "--map-root-user"]);
     }
     command.args(["--mount", "--net", "--pid", "--ipc", "--propagation", "private", "--"]);
-    command.arg(program).args(env::args_os().skip(1)).env(PLACE, OUTER).exec()
+    command.args(again).env(PLACE, OUTER).exec()
 }
 
 /// Returns the signals that end a testbed. If a process was started with SIGHUP ignored (nohup),
@@ -91,14 +89,14 @@ fn own_status(field: &str) -> Option<String> {
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
 }
 
-/// In the outer process: starts this program with its arguments as the inner process, waits for the
-/// inner process and returns its exit code. The outer process forwards a signal that ends the
-/// testbed to the inner process, and kills the inner process after three seconds. Ctrl-C reaches
-/// the inner process from its terminal, and is not followed by a kill.
+/// In the outer process: starts this program as the inner process, waits for the inner process and
+/// returns its exit code. `again` has the program and its arguments. The outer process forwards a
+/// signal that ends the testbed to the inner process, and kills the inner process after three
+/// seconds. Ctrl-C reaches the inner process from its terminal, and is not followed by a kill.
 ///
 /// # Errors
 /// If the inner process cannot be started, or waiting for it fails.
-pub fn supervise() -> io::Result<u8> {
+pub fn supervise(again: &[OsString]) -> io::Result<u8> {
     let (mut heard, requests) = (requests(), requests());
     heard.add(Signal::SIGCHLD);
     // Do not start a thread here: a new thread would have to be in the process namespace of the
@@ -106,8 +104,9 @@ pub fn supervise() -> io::Result<u8> {
     heard.thread_block()?;
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     let own = own_status("Pid:").unwrap_or_default();
-    let program = env::current_exe()?;
-    let mut child = Command::new(program).args(env::args_os().skip(1)).env(PLACE, own).spawn()?;
+    let unknown = || io::Error::new(io::ErrorKind::NotFound, "the path of the program is unknown");
+    let (program, words) = again.split_first().ok_or_else(unknown)?;
+    let mut child = Command::new(program).args(words).env(PLACE, own).spawn()?;
     let (mut request, mut deadline) = (None, None);
     loop {
         if let Some(status) = child.try_wait()? {

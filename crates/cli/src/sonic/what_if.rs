@@ -87,7 +87,7 @@ fn compared(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette
     let choices: Vec<_> =
         plan.choices.iter().map(|choice| PolicySelection::One(choice.variant.clone())).collect();
     let to = Destination { out, replace: args.replace };
-    plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)
+    plan_compare(&load, &choices, args.seeds, None, to).map_err(error::plan)
 }
 
 fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &Path) -> miette::Result<()> {

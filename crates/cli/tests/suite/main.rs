@@ -19,6 +19,7 @@ mod programs;
 mod redis;
 #[path = "../../../operator/tests/suite/server.rs"]
 mod server;
+mod shipped;
 mod sonic;
 mod statements;
 mod stdin;
@@ -34,3 +35,4 @@ mod theory;
 mod tune;
 mod variants;
 mod view;
+mod warm_up;

@@ -53,7 +53,7 @@ fn seeds_points_and_runs_beyond_the_limits_are_refused_at_once() {
             PolicySelection::from_name("dt").expect("a policy"),
             PolicySelection::from_name("abm").expect("a policy"),
         ];
-        assert_eq!(refusal(plan_compare(&load, &choices, seeds(count), to)), wanted);
+        assert_eq!(refusal(plan_compare(&load, &choices, seeds(count), None, to)), wanted);
         assert_eq!(refusal(SweepPlan::new(&load, sweep(&out, &[2], count))), wanted);
         assert!(!out.exists(), "nothing is begun");
     }
@@ -69,7 +69,7 @@ fn seeds_points_and_runs_beyond_the_limits_are_refused_at_once() {
         })
         .collect();
     let to = Destination { out: &out, replace: false };
-    assert_eq!(refusal(plan_compare(&load, &many, seeds(9_091), to)), too_many(100_001));
+    assert_eq!(refusal(plan_compare(&load, &many, seeds(9_091), None, to)), too_many(100_001));
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 

@@ -2,6 +2,7 @@
 
 mod limits;
 mod panics;
+mod warm_up;
 
 use bufferlab_scenario::{LoadError, Loaded, Variant, load_changed};
 use std::path::Path;

@@ -69,7 +69,7 @@ fn sweep(folder: &TempDir) -> PathBuf {
 fn report(folder: &TempDir) -> PathBuf {
     let out = folder.path().join("compare");
     let to = Destination { out: &out, replace: false };
-    let plan = plan_compare(&load, &policies(&["dt", "cs", "abm"]), seeds(3), to).expect("a plan");
+    let plan = plan_compare(&load, &policies(&["dt", "cs", "abm"]), seeds(3), None, to).expect("a plan");
     let results = execute(&plan.jobs, &Execution::default(), &Unwatched).expect("threads");
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     let report = Report::load(&out, &plan.policies).expect("results");

@@ -1,0 +1,7 @@
+"""``python -m bufferlab_cli`` executes the command ``bufferlab``."""
+
+import sys
+
+from . import main
+
+sys.exit(main())
