@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn indirect_libraries_are_listed_and_tools_of_the_build_are_not() {
         let names = ["linked", "deep", "macros", "tested"];
-        let kind = |name| if name == "macros" { "proc-macro" } else { "lib" };
+        let kind = |name: &str| if name == "macros" { "proc-macro" } else { "lib" };
         let mut packages: Vec<_> = names.iter().map(|name| package(name, true, kind(name))).collect();
         packages.extend([package(PACKAGE, false, "cdylib"), package("bufferlab-core", false, "lib")]);
         let nodes = [
