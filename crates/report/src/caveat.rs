@@ -154,7 +154,7 @@ impl Caveat {
                 policies.join(", ")
             ),
             Self::LostAcks { acks, packets, policies } => format!(
-                "{} of {} lost packets were ACKs ({}): a full buffer also drops ACKs towards idle ports, and senders without ACKs wait for timeouts.",
+                "{} of {} lost packets were ACKs ({}): senders whose ACKs are lost send data again, or wait for timeouts.",
                 format::count(*acks),
                 format::count(*packets),
                 policies.join(", ")
@@ -216,7 +216,7 @@ impl Caveat {
                 "Look at the reasons of the losses. Where headroom was full, write `headroom = \"auto\"` in `switch.policy`, or raise it: `bufferlab check` says what a port needs.".into()
             }
             Self::LostAcks { .. } => {
-                "Compare with a policy that keeps room for idle ports, such as `dt`, or with a larger `switch.buffer`.".into()
+                "Give ACKs a queue without data (`switch.queues_per_port = 2`, and `control_priority = 0` in the transport), and compare.".into()
             }
             Self::UnfinishedFlows { drain_ns, .. } => format!(
                 "Raise `drain` (now {}) until none is left, or lower the load if the network cannot carry it.",
