@@ -4,6 +4,7 @@
 //! per scenario key: the sentence of the paper and the behaviour of the paper's public code.
 
 use crate::output::write_whole;
+use crate::reasons::without_criteria;
 use crate::table::{Cells, CsvRow, TableError, rows, to_csv};
 use crate::{Ablation, Claim, Ledger, Record, ReproduceError, Trial, Verdict};
 use serde::Serialize;
@@ -268,7 +269,7 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
             cell(&row.from),
             cell(&row.to),
             row.verdict,
-            cell(&row.measured)
+            cell(&without_criteria(&row.measured))
         );
     }
     if !small.is_empty() {

@@ -79,6 +79,11 @@ pub(crate) fn result(row: &LedgerRow) -> String {
         Evidence::Runs(run) => &run.measured,
         Evidence::None => return String::new(),
     };
+    without_criteria(measured)
+}
+
+/// Returns a text of measured results without its criteria and the paper's numbers.
+pub(crate) fn without_criteria(measured: &str) -> String {
     let mut parts = Vec::new();
     for part in measured.split("; ") {
         // A measured result ends with `; paper: 60 %)` or a similar text.
