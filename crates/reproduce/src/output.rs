@@ -130,19 +130,27 @@ fn without_statements(experiments: &[&Experiment], links: Vec<(String, String)>)
     CurvesPage { title, about, links, ..CurvesPage::default() }
 }
 
-fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> CurvesPage {
-    let mut tables = Vec::new();
-    let header = ["paper", "rows"].into_iter().map(str::to_owned);
-    let header = header.chain(Verdict::ALL.iter().map(ToString::to_string)).collect();
-    let line = |name: &str, counts: [usize; Verdict::COUNT]| {
-        let total = counts.iter().sum::<usize>().to_string();
-        [name.to_owned(), total].into_iter().chain(counts.iter().map(ToString::to_string)).collect()
+/// Counts the verdicts of every paper: a row per verdict, which the table explains.
+fn verdicts(ledger: &Ledger, papers: &[&str]) -> PageTable {
+    let text = |text: &str| text.to_owned();
+    let names = papers.iter().map(|paper| (*paper).to_owned());
+    let header = [text("verdict")].into_iter().chain(names).chain([text("all"), text("meaning")]);
+    let counts: Vec<_> =
+        papers.iter().map(|paper| ledger.counts(Some(paper))).chain([ledger.counts(None)]).collect();
+    let row = |(at, verdict): (usize, &Verdict)| {
+        let numbers = counts.iter().map(|of_paper| of_paper[at].to_string());
+        let name = [verdict.to_string()].into_iter();
+        name.chain(numbers).chain([text(verdict.meaning())]).collect::<Vec<String>>()
     };
+    let mut rows: Vec<Vec<String>> = Verdict::ALL.iter().enumerate().map(row).collect();
+    let totals = counts.iter().map(|of_paper| of_paper.iter().sum::<usize>().to_string());
+    rows.push([text("all")].into_iter().chain(totals).chain([String::new()]).collect());
+    PageTable { title: text("Verdicts"), header: header.collect(), rows }
+}
+
+fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> CurvesPage {
     let papers = ledger.papers();
-    let mut rows: Vec<Vec<String>> =
-        papers.iter().map(|paper| line(paper, ledger.counts(Some(paper)))).collect();
-    rows.push(line("all", ledger.counts(None)));
-    tables.push(PageTable { title: "Verdicts".to_owned(), header, rows });
+    let mut tables = vec![verdicts(ledger, &papers)];
     for paper in papers {
         let words = ["claim", "where", "statement", "verdict", "here", "from"];
         let rows = ledger.rows.iter().filter(|row| row.claim.paper == paper).map(|row| {
@@ -155,10 +163,11 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> C
                 Evidence::None => (String::new(), "nothing has run".to_owned()),
             };
             for run in row.beside() {
+                let gap = if here.is_empty() { "" } else { "; " };
                 // Writing to a string cannot fail.
                 let _ = write!(
                     here,
-                    "; {}, profile {}: {} {} ({})",
+                    "{gap}{}, profile {}: {} {} ({})",
                     run.scale,
                     run.profile,
                     run.verdict,

@@ -41,7 +41,7 @@ impl Notes {
             for (at, (name, what)) in facts.into_iter().enumerate() {
                 match notes.facts.get_mut(at) {
                     Some((known, same)) if *known == name && *same != what => {
-                        *same = "not the same at every point".to_owned();
+                        *same = "differs between the points".to_owned();
                     }
                     None if number == 0 => notes.facts.push((name, what)),
                     _ => {}

@@ -143,11 +143,11 @@ fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     let alone = match hints.len() {
         0 => String::new(),
         1 => format!(
-            " One more, of {}, would be clear of noise alone: more seeds would tell.",
+            " One more, of {}, would count as a single comparison: more seeds would tell.",
             named(&schemes)
         ),
         many => format!(
-            " {many} more, of {}, would be clear of noise alone: more seeds would tell.",
+            " {many} more, of {}, would count as a single comparison: more seeds would tell.",
             named(&schemes)
         ),
     };
@@ -158,8 +158,8 @@ fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     ))
 }
 
-/// Formats a sentence about the baseline along the grid: "Under dt, mean QCT of incast queries goes
-/// from 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer = 200 KB)."
+/// Formats a sentence about the baseline along the grid: "Under dt, mean QCT of incast queries is
+/// lowest at 0.196 ms (buffer = 800 KB) and highest at 10.9 ms (buffer = 200 KB)."
 fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> Option<Sentence> {
     let mean = |(place, comparison): &(String, &Comparison)| {
         let row = comparison.metric(&metric.id)?;
@@ -174,7 +174,7 @@ fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> 
         return None;
     }
     let text = format!(
-        "Under {baseline}, {} goes from {lowest} ({}) to {highest} ({}).",
+        "Under {baseline}, {} is lowest at {lowest} ({}) and highest at {highest} ({}).",
         metric.in_sentence_with_subject(),
         least.1,
         most.1

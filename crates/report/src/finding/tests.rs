@@ -345,7 +345,7 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
     );
     assert_eq!(
         of_grid(&points, SentenceKind::Fact),
-        ["Under p0, mean QCT of web queries goes from 21.0 ms (buffer = 1 KB) to 25.0 ms (buffer = 5 KB)."]
+        ["Under p0, mean QCT of web queries is lowest at 21.0 ms (buffer = 1 KB) and highest at 25.0 ms (buffer = 5 KB)."]
     );
     assert_eq!(
         of_grid(&points[3..], SentenceKind::Difference),
@@ -371,5 +371,5 @@ fn a_grid_corrects_for_the_looks_at_all_of_its_points() {
     let two = [point("a"), point("b")];
     assert!(of_grid(&two, SentenceKind::Difference).is_empty());
     let open = of_grid(&two, SentenceKind::Open);
-    assert!(open[0].contains("2 more, of p1, would be clear of noise alone"), "{open:?}");
+    assert!(open[0].contains("2 more, of p1, would count as a single comparison"), "{open:?}");
 }

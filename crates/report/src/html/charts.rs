@@ -237,7 +237,7 @@ pub(super) fn queries(report: &Report) -> Option<Body> {
         let markup = html! {
             p.soft {
                 "Time from a query to the end of its last answer."
-                @if several && report.comparison.seeds.len() > 1 { " Bars are 95 % confidence intervals over seeds." }
+                @if !dots.is_empty() && report.comparison.seeds.len() > 1 { " Bars are 95 % confidence intervals over seeds." }
                 (pooled(report))
             }
             (legend(report, trace(report)))
