@@ -73,18 +73,15 @@ impl Simulation {
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let calendar = build_calendar(scenario, &links);
         let mut world = World::new(calendar, links, routes, timers, telemetry);
-        let mut demand = Demand::new(
-            traffic.source,
-            Queries::new(traffic.listed_queries),
-            (ClosedLoops::new(traffic.closed_loops), schedules),
-            (scenario.start_jitter, scenario.seed),
-        );
+        let queries = Queries::new(traffic.listed_queries);
+        let dependent = (ClosedLoops::new(traffic.closed_loops), schedules);
+        let noise = (scenario.start_jitter, scenario.seed);
+        let mut demand = Demand::new(traffic.source, queries, dependent, noise);
         demand.start_dependent_traffic(&mut world);
         let output = scenario.output.clone();
         let records = Records::new(output, classes, scenario.duration, downlinks, &switches);
         let end = scenario.duration + scenario.drain;
         let plan = Plan { seed: scenario.seed, duration: scenario.duration, end, topology, cables };
-        let (verify, is_plain, events, arrivals_are_over) = (false, false, 0, false);
         let mut simulation = Self {
             world,
             hosts,
@@ -93,10 +90,10 @@ impl Simulation {
             demand,
             records,
             plan,
-            verify,
-            is_plain,
-            events,
-            arrivals_are_over,
+            verify: false,
+            is_plain: false,
+            events: 0,
+            arrivals_are_over: false,
             is_finished: false,
             is_stepped: false,
             clock: Time::ZERO,

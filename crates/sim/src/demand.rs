@@ -1,13 +1,13 @@
 //! Demand on the network: flows due to start, queries in progress, and closed-loop clients.
 
-pub(crate) mod chronicle;
+mod chronicle;
 pub(crate) mod closed_loops;
 mod coupling;
 pub(crate) mod jitter;
 pub(crate) mod queries;
 mod rank_times;
 pub(crate) mod schedules;
-pub(crate) mod share;
+mod share;
 mod trail;
 
 use crate::ids::{PoolId, ThreadId};

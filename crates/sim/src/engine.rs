@@ -22,10 +22,11 @@ use crate::ids::{CableId, FlowSlot, HostId, LinkId, PoolId, ShardId, SwitchId, T
 use crate::observe::explain::{ExplainRequest, Explainer};
 use crate::observe::{Records, View};
 use crate::pfc::Pfc;
-use crate::shards::{Order, Shard};
+use crate::shards::Shard;
 use crate::switch::SwitchNode;
 use crate::world::calendar::Kind;
 use crate::world::link::End;
+use crate::world::order::Order;
 use crate::world::timers::Timer;
 use crate::world::{Uplink, World};
 use bufferlab_metrics::{RunSink, RunTotals};

@@ -41,6 +41,7 @@ mod host;
 mod ids;
 mod limits;
 mod memory;
+mod notes;
 mod observe;
 mod pfc;
 mod shards;

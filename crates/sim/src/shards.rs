@@ -49,9 +49,9 @@
 //! No shard knows the starts of scheduled flows beforehand. So every host has its own slots for the
 //! flows that it sends, and a shard starts only the flows of its hosts. After each window the
 //! shards exchange the flows that have started, and number these flows in the order in which one
-//! thread would start them ([`order`]). The shard that writes the results receives notes on the
-//! schedules of all shards, in the same order. An execution ends when the shards have counted the
-//! ends of all nodes. So the next execution must follow after at least a window.
+//! thread would start them (`world/order.rs`). The shard that writes the results receives notes on
+//! the schedules of all shards, in the same order. An execution ends when the shards have counted
+//! the ends of all nodes. So the next execution must follow after at least a window.
 //!
 //! # Equal results
 //!
@@ -70,12 +70,10 @@
 mod exchange;
 mod merge;
 mod news;
-mod order;
 mod partition;
 mod patience;
 mod rows;
 mod run;
 
 pub(crate) use exchange::Crossing;
-pub(crate) use order::{Order, Rank};
 pub(crate) use partition::{Partition, Shard};

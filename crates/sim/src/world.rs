@@ -9,6 +9,7 @@ pub(crate) mod border;
 pub(crate) mod calendar;
 pub(crate) mod device;
 pub(crate) mod link;
+pub(crate) mod order;
 pub(crate) mod packet;
 mod pipe;
 pub(crate) mod routing;

@@ -5,7 +5,8 @@
 //! all shards in the order of the run.
 
 use super::rank_times::{Collectives, Ranks};
-use super::trail::{Cause, PathStep, Trail};
+use super::trail::{PathStep, Trail};
+use crate::notes::{Cause, Note};
 use bufferlab_metrics::{CollectiveRow, NodeKind, PathRow, RankRow, RunSink, ScheduleRow, WaitedFor};
 use bufferlab_schedule::{Condition, NodeId, Transfer, Work};
 use bufferlab_units::Time;
@@ -13,56 +14,6 @@ use bufferlab_workload::ScheduleTraffic;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-
-/// Event of a schedule. A `number` identifies a node in the sequence of all nodes of all schedules;
-/// `index` is the number of a schedule.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Note {
-    /// An execution of a schedule begins.
-    Begin {
-        index: u32,
-        now: Time,
-    },
-    /// A node has become ready: all events have happened for which the node waited.
-    Ready {
-        number: u32,
-        at: Time,
-        /// Transfer or computation that caused the last event for which the node waited, directly
-        /// or through barriers.
-        after: Option<u32>,
-        event: WaitedFor,
-    },
-    /// A node starts at the time `start`, which may be later than the time of the note.
-    Start {
-        number: u32,
-        now: Time,
-        start: Time,
-    },
-    /// The flow with this number executes a node.
-    Flow {
-        number: u32,
-        flow: u64,
-    },
-    /// A node that is ready waits for a later event.
-    Delay {
-        number: u32,
-        cause: Cause,
-    },
-    /// A step must stay in memory until the note [`Self::Release`].
-    Retain {
-        index: u32,
-        node: Option<u32>,
-    },
-    Release {
-        index: u32,
-        node: Option<u32>,
-    },
-    /// A node ends.
-    End {
-        number: u32,
-        now: Time,
-    },
-}
 
 /// Results of all schedules of a run.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,11 @@
 //! Execution of schedules: a node starts when all events that the node waits for have happened.
 
-use super::chronicle::{Chronicle, Note};
-use super::share::{Ended, Share};
-use super::trail::Cause;
+use super::chronicle::Chronicle;
+use super::share::Share;
 use crate::ids::{HostId, LinkId, Table};
-use crate::shards::{Order, Shard};
+use crate::notes::{Cause, Ended, Note};
 use crate::world::World;
+use crate::world::order::Order;
 use crate::world::timers::{Moment, Timer, Timers};
 use bufferlab_metrics::{RunSink, ScheduleRow, WaitedFor};
 use bufferlab_schedule::{Condition, NodeId, Transfer, Work};
@@ -172,10 +172,15 @@ impl Schedules {
         self.traffic().filter(|one| one.iterations > 1).map(|one| one.pause).min()
     }
 
-    /// Restricts the schedules to the ranks of one shard of the network. `downlinks` has the link to
-    /// every host.
-    pub(crate) fn become_shard(&mut self, shard: Shard, downlinks: Table<HostId, LinkId>) {
-        self.share = Some(Box::new(Share::new(shard, downlinks)));
+    /// Restricts the schedules to the ranks on the hosts of one shard of the network. `is_first`
+    /// states whether this shard writes the results. `downlinks` has the link to every host.
+    pub(crate) fn become_shard(
+        &mut self,
+        is_first: bool,
+        hosts: Table<HostId, bool>,
+        downlinks: Table<HostId, LinkId>,
+    ) {
+        self.share = Some(Box::new(Share::new(is_first, hosts, downlinks)));
     }
 
     /// Sets the timer that expires now. `None` if the next event is a link event.

@@ -5,27 +5,22 @@
 //! shard of the event ([`super::coupling`]). So a shard can decide about its nodes alone. Only the
 //! end of an execution depends on all shards: the shards exchange the numbers of ended nodes.
 
-use super::chronicle::Note;
-use crate::ids::{HostId, LinkId, ShardId, Table};
-use crate::shards::{Order, Rank, Shard};
+use crate::ids::{HostId, LinkId, Table};
+use crate::notes::{Ended, Note};
 use crate::world::World;
+use crate::world::order::{Order, Rank};
 use crate::world::timers::Timer;
 use bufferlab_schedule::{NodeId, Work};
 use bufferlab_units::Time;
 use bufferlab_workload::ScheduleTraffic;
 
-/// Number of nodes of a schedule that have ended in a window, with the time of the last end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
-    pub(crate) index: usize,
-    pub(crate) nodes: usize,
-    pub(crate) last: Time,
-}
-
 /// Share of one shard in the schedules of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
-    shard: Shard,
+    /// Whether this shard writes the results.
+    is_first: bool,
+    /// Whether each host belongs to this shard.
+    hosts: Table<HostId, bool>,
     /// For each host, the link from its switch to the host.
     downlinks: Table<HostId, LinkId>,
     /// Timer that expires now. `None` during a link event.
@@ -41,14 +36,22 @@ pub(super) struct Share {
 }
 
 impl Share {
-    pub(super) fn new(shard: Shard, downlinks: Table<HostId, LinkId>) -> Self {
-        let (notes, ended) = (Vec::new(), Vec::new());
-        Self { shard, downlinks, timer: None, order: Order::ZERO, notes, ended, last: Time::ZERO }
+    pub(super) fn new(is_first: bool, hosts: Table<HostId, bool>, downlinks: Table<HostId, LinkId>) -> Self {
+        Self {
+            is_first,
+            hosts,
+            downlinks,
+            timer: None,
+            order: Order::ZERO,
+            notes: Vec::new(),
+            ended: Vec::new(),
+            last: Time::ZERO,
+        }
     }
 
     /// Whether this shard writes the results.
     pub(super) fn is_first(&self) -> bool {
-        self.shard.part == ShardId::FIRST
+        self.is_first
     }
 
     /// Sets the timer that expires now. `None` if the next event is a link event.
@@ -103,6 +106,6 @@ impl Share {
                 },
             }
         };
-        self.shard.has_host(HostId::new(traffic.hosts[rank as usize]))
+        self.hosts[HostId::new(traffic.hosts[rank as usize])]
     }
 }

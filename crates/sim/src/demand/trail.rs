@@ -3,19 +3,9 @@
 //! A step stays in memory while its node is in progress, or while a step in memory refers to the
 //! node. So the trail forgets every node on which no node in progress depends.
 
-use bufferlab_metrics::WaitedFor;
+use crate::notes::Cause;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
-
-/// Last event that a schedule node has waited for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cause {
-    /// Schedule node of the event; `None` if the waiting node waited for no other node.
-    pub(super) node: Option<u32>,
-    pub(super) event: WaitedFor,
-    /// Time of the event, with the delay of the edge.
-    pub(super) at: Time,
-}
 
 /// A schedule node that may be on the critical path.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +98,7 @@ impl Trail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bufferlab_metrics::WaitedFor;
 
     fn after(node: Option<u32>, at: u64) -> Cause {
         Cause { node, event: WaitedFor::Node, at: Time(at) }

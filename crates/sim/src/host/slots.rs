@@ -59,7 +59,7 @@ impl FreeSlots {
 /// Rule by which flows take slots.
 #[derive(Clone, Debug)]
 pub(super) enum Slots {
-    /// All flows share all slots. Every shard of a network knows the starts of all flows beforehand.
+    /// All flows share all slots. Every shard of a network knows the starts of all flows.
     Shared(FreeSlots),
     /// Every host has its own slots for the flows that it sends. So the host's shard chooses a slot
     /// without the other shards, which do not know the starts of scheduled flows beforehand.

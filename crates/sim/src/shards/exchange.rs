@@ -1,12 +1,11 @@
 //! The threads of a run meet at the end of each window and exchange data through this module.
 
-use super::order::Order;
 use super::patience::Patience;
 use super::rows::OrderedRow;
-use crate::demand::chronicle::Note;
-use crate::demand::share::Ended;
 use crate::host::{FlowAccount, FlowNote, FlowStart, Retired};
 use crate::ids::{LinkId, ShardId};
+use crate::notes::{Ended, Note};
+use crate::world::order::Order;
 use crate::world::packet::Packet;
 use crate::world::telemetry::Reports;
 use crate::world::timers::Timer;

@@ -2,11 +2,10 @@
 //!
 //! Only runs with schedules have news. Without schedules, all shards know all flows beforehand.
 
-use super::order::{Order, merge};
-use crate::demand::chronicle::Note;
-use crate::demand::share::Ended;
 use crate::host::FlowStart;
 use crate::ids::ShardId;
+use crate::notes::{Ended, Note};
+use crate::world::order::Order;
 use crate::{SimError, Simulation};
 use bufferlab_workload::FlowSpec;
 
@@ -46,4 +45,11 @@ impl Simulation {
         self.demand.schedules.count_ended(self.world.timers(), ended);
         Ok(())
     }
+}
+
+/// Merges the lists of all shards. Equal events keep the order of the lists.
+fn merge<T>(lists: Vec<Vec<(Order, T)>>) -> Vec<(Order, T)> {
+    let mut all: Vec<_> = lists.into_iter().flatten().collect();
+    all.sort_by_key(|(order, _)| *order);
+    all
 }

@@ -164,7 +164,9 @@ impl Simulation {
             pfc.become_shard();
         }
         if self.demand.has_schedules() {
-            self.demand.schedules.become_shard(shard.clone(), self.records.downlinks.clone());
+            let hosts = shard.partition.hosts.iter().map(|&part| part == shard.part).collect();
+            let is_first = shard.part == ShardId::FIRST;
+            self.demand.schedules.become_shard(is_first, hosts, self.records.downlinks.clone());
             self.starts = Some(Vec::new());
         }
         self.part = Some(shard);

@@ -286,7 +286,7 @@ impl Calendar {
         LinkPlace(kind as u8, self.ties.at(upcoming.time.0).rank(kind, link))
     }
 
-    /// Order of a delivery over link `link` at the time `at`, among the link events of that instant.
+    /// Order of a delivery over link `link` among the link events of the time `at`.
     pub(crate) fn place_of_delivery(&self, at: Time, link: LinkId) -> LinkPlace {
         LinkPlace(Kind::Delivery as u8, self.ties.at(at.0).rank(Kind::Delivery, link))
     }

@@ -1,7 +1,7 @@
 //! Order of events of different shards: the order in which one thread would handle the events.
 
-use crate::world::calendar::LinkPlace;
-use crate::world::timers::Timer;
+use super::calendar::LinkPlace;
+use super::timers::Timer;
 use bufferlab_units::Time;
 
 /// Position of an event in the order of a run.
@@ -44,13 +44,6 @@ impl Rank {
     const FIRST: Self = Self::Link(LinkPlace::FIRST);
 }
 
-/// Merges the lists of all shards. Equal events keep the order of the lists.
-pub(crate) fn merge<T>(lists: Vec<Vec<(Order, T)>>) -> Vec<(Order, T)> {
-    let mut all: Vec<_> = lists.into_iter().flatten().collect();
-    all.sort_by_key(|(order, _)| *order);
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,10 +59,12 @@ mod tests {
             events.iter().map(place).collect()
         };
         let (step, begin) = (Timer::ScheduleStep, Timer::ScheduleBegin(0));
-        // Step 4 causes step 1, and step 5 causes step 3. In each shard, an execution begins with a step.
+        // Step 4 causes step 1, and step 5 causes step 3. An execution begins with steps 9 and 2.
         let one = list(&[(7, step(5)), (7, step(3)), (8, begin), (8, step(9)), (9, step(0))]);
         let other = list(&[(7, step(4)), (7, step(1)), (8, step(10)), (8, begin), (8, step(2))]);
-        let merged: Vec<Timer> = merge(vec![one, other]).into_iter().map(|(_, timer)| timer).collect();
+        let mut merged = [one, other].concat();
+        merged.sort_by_key(|(order, _)| *order);
+        let merged: Vec<Timer> = merged.into_iter().map(|(_, timer)| timer).collect();
         let expected =
             [step(4), step(1), step(5), step(3), step(10), begin, begin, step(2), step(9), step(0)];
         assert_eq!(merged, expected);
