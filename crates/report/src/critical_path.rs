@@ -354,10 +354,7 @@ impl CriticalPath {
             time(sum(transfer)),
             time(sum(NodeKind::Compute.name()))
         )];
-        let longest = |a: &&CriticalStep, b: &&CriticalStep| a.critical_ns.total_cmp(&b.critical_ns);
-        // If several transfers are equally long, the sentence names the first of them.
-        let step = self.steps.iter().rev().filter(|step| step.kind == transfer).max_by(longest);
-        if let Some(step) = step {
+        if let Some(step) = self.longest_transfer() {
             let mut text = format!(
                 "The iteration waits longest, {}, for the transfer from {}",
                 time(step.critical_ns),
@@ -374,19 +371,45 @@ impl CriticalPath {
             }
             list.push(text + ".");
         }
-        let events = self.steps.iter().filter_map(|step| step.first.as_ref());
-        match events.min_by(|a, b| a.time_ns.total_cmp(&b.time_ns)) {
-            Some(first) => list.push(format!(
-                "First pause or loss on the path: {} at {}.",
-                first.what,
-                time(first.time_ns)
-            )),
+        match self.first_event() {
+            Some(text) => list.push(text),
             None if self.has_packets => list.push("No pause and no loss is on the path.".to_owned()),
-            None => list.push(
-                "`bufferlab explain --critical-path` finds queues, pauses and losses on the path.".to_owned(),
-            ),
+            None => list.push(Self::HINT.to_owned()),
         }
         list
+    }
+
+    /// Command that completes a critical path without packets.
+    pub(crate) const HINT: &str =
+        "`bufferlab explain --critical-path` finds queues, pauses and losses on the path.";
+
+    /// Transfer for which the execution waits longest. If several transfers are equally long, the
+    /// first of them counts.
+    fn longest_transfer(&self) -> Option<&CriticalStep> {
+        let transfers = self.steps.iter().rev().filter(|step| step.kind == NodeKind::Transfer.name());
+        transfers.max_by(|a, b| a.critical_ns.total_cmp(&b.critical_ns))
+    }
+
+    /// Sentence about the first pause or loss on the path, if any.
+    fn first_event(&self) -> Option<String> {
+        let events = self.steps.iter().filter_map(|step| step.first.as_ref());
+        let first = events.min_by(|a, b| a.time_ns.total_cmp(&b.time_ns))?;
+        let time = format::span_ns(first.time_ns.round() as u64);
+        Some(format!("First pause or loss on the path: {} at {time}.", first.what))
+    }
+
+    /// Describes the path in one sentence, for a comparison of several policies.
+    pub(crate) fn short_sentence(&self) -> String {
+        let time = |ns: f64| format::span_ns(ns.round() as u64);
+        let mut text = format!("slowest iteration {}", time(self.time_ns()));
+        if let Some(step) = self.longest_transfer() {
+            text += &format!(", longest wait {} for {}", time(step.critical_ns), step.work());
+        }
+        text += ".";
+        match self.first_event() {
+            Some(event) => format!("{text} {event}"),
+            None => text,
+        }
     }
 
     /// Formats the path as a table for a terminal.
@@ -507,6 +530,13 @@ mod tests {
         );
         assert!(text.contains("packet dropped at port 6 of s1 at 4 us"), "{text}");
         assert!(path.table().contains("node 4"), "{}", path.table());
+        let short = path.short_sentence();
+        assert!(
+            short.starts_with(
+                "slowest iteration 9 us, longest wait 8 us for rank 1 to rank 2 (h1 to h2). First"
+            ),
+            "{short}"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::caveat::{self, Caveat};
 use crate::compare::Comparison;
+use crate::critical_path::CriticalPath;
 use crate::error::ReportError;
 use crate::finding::{Sentence, SentenceKind};
 use crate::samples::RunSamples;
@@ -234,14 +235,30 @@ impl Report {
     pub(crate) fn schedule_findings(&self) -> Vec<Sentence> {
         const POLICIES: usize = 3;
         let several = self.comparison.policies.len() > 1;
-        let mut list = Vec::new();
+        let fact = |text| Sentence { kind: SentenceKind::Fact, text };
+        let (mut list, mut has_packets) = (Vec::new(), true);
         for policy in self.comparison.policies.iter().take(POLICIES) {
             let Some(run) = self.runs_of(policy).next() else { continue };
-            for text in run.summary.schedules.iter().flat_map(ScheduleGroup::sentences) {
-                let text =
-                    if several { format!("{policy}, seed {}: {text}", run.summary.seed) } else { text };
-                list.push(Sentence { kind: SentenceKind::Fact, text });
+            let groups = &run.summary.schedules;
+            if !several {
+                list.extend(groups.iter().flat_map(ScheduleGroup::sentences).map(fact));
+                continue;
             }
+            for (group, path) in
+                groups.iter().filter_map(|group| Some((group, group.critical_path.as_ref()?)))
+            {
+                let name =
+                    if groups.len() > 1 { format!(", {}", group.name_in_sentences()) } else { String::new() };
+                has_packets &= path.has_packets;
+                list.push(fact(format!(
+                    "{policy}, seed {}{name}: {}",
+                    run.summary.seed,
+                    path.short_sentence()
+                )));
+            }
+        }
+        if several && !has_packets {
+            list.push(fact(CriticalPath::HINT.to_owned()));
         }
         list
     }
