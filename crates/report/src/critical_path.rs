@@ -531,7 +531,12 @@ mod tests {
         assert!(text.contains("packet dropped at port 6 of s1 at 4 us"), "{text}");
         assert!(path.table().contains("node 4"), "{}", path.table());
         let short = path.short_sentence();
-        assert!(short.starts_with("slowest iteration 9 us, longest wait 8 us for rank 1 to rank 2 (h1 to h2). First"), "{short}");
+        assert!(
+            short.starts_with(
+                "slowest iteration 9 us, longest wait 8 us for rank 1 to rank 2 (h1 to h2). First"
+            ),
+            "{short}"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::caveat::{self, Caveat};
 use crate::compare::Comparison;
+use crate::critical_path::CriticalPath;
 use crate::error::ReportError;
 use crate::finding::{Sentence, SentenceKind};
 use crate::samples::RunSamples;
@@ -244,10 +245,17 @@ impl Report {
                 list.extend(groups.iter().flat_map(ScheduleGroup::sentences).map(fact));
                 continue;
             }
-            for (group, path) in groups.iter().filter_map(|group| Some((group, group.critical_path.as_ref()?))) {
-                let name = if groups.len() > 1 { format!(", {}", group.name_in_sentences()) } else { String::new() };
+            for (group, path) in
+                groups.iter().filter_map(|group| Some((group, group.critical_path.as_ref()?)))
+            {
+                let name =
+                    if groups.len() > 1 { format!(", {}", group.name_in_sentences()) } else { String::new() };
                 has_packets &= path.has_packets;
-                list.push(fact(format!("{policy}, seed {}{name}: {}", run.summary.seed, path.short_sentence())));
+                list.push(fact(format!(
+                    "{policy}, seed {}{name}: {}",
+                    run.summary.seed,
+                    path.short_sentence()
+                )));
             }
         }
         if several && !has_packets {

@@ -50,8 +50,8 @@
 //! flows that it sends, and a shard starts only the flows of its hosts. After each window the
 //! shards exchange the flows that have started, and number these flows in the order in which one
 //! thread would start them (`world/order.rs`). The shard that writes the results receives notes on
-//! the schedules of all shards, in the same order. An execution ends when the shards have counted the
-//! ends of all nodes. So the next execution must follow after at least a window.
+//! the schedules of all shards, in the same order. An execution ends when the shards have counted
+//! the ends of all nodes. So the next execution must follow after at least a window.
 //!
 //! # Equal results
 //!
