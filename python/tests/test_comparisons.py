@@ -127,7 +127,7 @@ def test_variants_continue_from_one_state_after_a_warm_up(star: Scenario, tmp_pa
     for seed in (1, 2):
         by_hand = Simulation(star.set("switch.policy", "dt"), seed=seed)
         by_hand.run_until("1 ms")
-        by_hand.set_policy(0, "cs")
+        by_hand.set_policy("cs")
         assert by_hand.finish().flows == comparison.run("cs", seed).flows
     assert comparison.run("dt", 1).flows == run(star.set("switch.policy", "dt")).flows
     assert compare(star, ["dt", "cs"], seeds=2, warm_up=0.001, out=tmp_path / "warm").kept == 4
@@ -148,6 +148,8 @@ def test_variants_that_cannot_continue_are_refused(star: Scenario) -> None:
 def test_custom_policies_continue_after_a_warm_up(star: Scenario) -> None:
     class Whole(Policy):
         """Accepts every packet that fits."""
+
+        name = "warm-whole"
 
         def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
             return Verdict.ADMIT if buffer.fits(arrival.size) else Verdict.FULL
