@@ -55,6 +55,15 @@ impl Chip {
         self.name != GENERIC.name
     }
 
+    /// Memory that a packet of `bytes` takes on the chip (bytes, in whole cells).
+    #[must_use]
+    pub fn packet_bytes(&self, bytes: u64) -> u64 {
+        match self.rule {
+            Rule::Bytes(more) => bytes + more,
+            _ => bytes.div_ceil(self.cell).max(1) * self.cell,
+        }
+    }
+
     /// Headroom of a priority group before its first loss (cells, or bytes), without the limit of a
     /// headroom pool. Source: `pkts_num_trig_ingr_drp` of the testers' generator (sonic-mgmt,
     /// `qos_param_generator.py`).

@@ -114,7 +114,7 @@ pub(crate) fn pool_of_slice(config: &Config, chip: Option<&Chip>) -> Option<u64>
 }
 
 /// Size of the largest lossless packet on some ports (bytes).
-fn mtu(config: &Config, ports: &[PortName]) -> u64 {
+pub(crate) fn mtu(config: &Config, ports: &[PortName]) -> u64 {
     let written = |port: &PortName| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
     let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
     // Lossless packets may be smaller than the largest packets of the ports.

@@ -250,10 +250,7 @@ impl Memory {
     /// Memory that a packet of `packet_bytes` takes on the chip (cells, or bytes).
     #[must_use]
     pub fn per_packet(&self, packet_bytes: u64) -> u64 {
-        match self.chip.rule {
-            Rule::Bytes(more) => packet_bytes + more,
-            _ => packet_bytes.div_ceil(self.chip.cell).max(1),
-        }
+        self.chip.packet_bytes(packet_bytes) / self.chip.cell
     }
 
     pub(crate) fn group(&self, config: &Config, class: &Class, packet_bytes: u64) -> Option<GroupPoint> {
