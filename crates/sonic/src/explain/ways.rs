@@ -296,7 +296,10 @@ fn limit(
 ) -> Limit {
     let reserve = profile.minimum(config.shared_headroom());
     let shared = shared_bytes(config, memory, profile);
-    let threshold = profile.threshold.as_ref().map(|limit| limit.value);
+    let threshold = profile.threshold.as_ref().map(|limit| match (limit.value, memory) {
+        (Threshold::Dynamic(exponent), Some(memory)) => Threshold::Dynamic(memory.chip.exponent(exponent)),
+        (threshold, _) => threshold,
+    });
     let alpha = match threshold {
         Some(Threshold::Dynamic(exponent)) => fraction(exponent),
         Some(Threshold::Static(bytes)) => format!("{bytes} B"),

@@ -12,7 +12,7 @@ use crate::config::{Config, Profile};
 use crate::keys::PortName;
 use crate::lint::some;
 use crate::resolve::LOSSLESS_POOL;
-use crate::silicon::{Chip, Class, Rule, classes};
+use crate::silicon::{Chip, Class, classes};
 use bufferlab_theory::forms::headroom::{HeadroomNeeds, PausedPort, SONIC_METRES_PER_SECOND};
 
 /// Size of the largest frame if a port does not set its MTU (bytes): SONiC's default.
@@ -93,10 +93,7 @@ impl GroupHeadroom {
 
 /// Computes the headroom that a port on a chip needs. Without a chip, memory is allocated in bytes.
 pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu: u64) -> HeadroomNeeds {
-    let packet_overhead = chip.map_or(0, |chip| match chip.rule {
-        Rule::Bytes(more) => more,
-        _ => 0,
-    });
+    let packet_overhead = chip.map_or(0, Chip::packet_overhead);
     let cell_bytes = chip.map_or(1, |chip| chip.cell);
     PausedPort { speed_mbps, cable_metres, mtu_bytes: mtu, cell_bytes, packet_overhead }.needs()
 }
