@@ -508,8 +508,8 @@ fn sawtooth(samples: &[f64]) -> (f64, f64) {
 fn sawtooths_of_dctcp_are_those_of_rfc_8257_simulated_independently() {
     let (threshold, delay) = (65_000_u64, Time::from_us(24));
     let (from, end, every) = (Time::from_ms(20), Time::from_ms(120), Time::from_us(2));
-    // Four flows have an amplitude of 21.7 KB here and 25.1 KB in the model, as the order of
-    // simultaneous packets differs, so the test has two flows.
+    // Four flows have an amplitude of 21.7 KB here and 25.1 KB in the model. The
+    // cause is not known, so the test has two flows.
     let flows = 2_u32;
     let transport = "congestion_control = \"dctcp\"\nsegment_bytes = \"946 B\"\nheader_bytes = \"54 B\"";
     let switch = format!(
