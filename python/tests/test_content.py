@@ -146,6 +146,30 @@ def finished(out: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in (*out.glob("**/seed-*/manifest.json"), *out.glob("runs/*.json"))}
 
 
+def leftovers(out: Path) -> list[Path]:
+    """Hidden files and folders that a killed call leaves beside its runs."""
+    return [path for ending in ("writing", "partial") for path in out.rglob(f".*.{ending}")]
+
+
+@pytest.mark.parametrize("name", ["repeat", "compare", "sweep", "reproduce"])
+def test_a_call_removes_what_a_killed_call_left(desk: Path, name: str) -> None:
+    call, out = CALLS[name], desk / "out"
+    call(desk, seeds=2, out=out)
+    before = files(out)
+    folders = {path.parent for path in finished(out)}
+    for folder in folders:
+        (folder.parent / f".{folder.name}.writing").write_text("")
+        (folder.parent / ".seed-7.partial").mkdir(exist_ok=True)
+        (folder.parent / ".seed-7.partial" / ".made-by-bufferlab").write_text("")
+        (folder.parent / ".other.writing").write_text("a file of another program")
+    assert folders and leftovers(out)
+    call(desk, seeds=2, out=out)
+    assert {path.name for path in leftovers(out)} == {".other.writing"}
+    for path in leftovers(out):
+        path.unlink()
+    assert files(out) == before
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("name", ["repeat", "compare", "sweep", "reproduce"])
 def test_a_killed_call_is_completed_and_other_content_is_not_mixed_in(desk: Path, name: str) -> None:
@@ -174,8 +198,7 @@ def test_a_killed_call_is_completed_and_other_content_is_not_mixed_in(desk: Path
     scenario.write_text(old)
     call(desk, seeds=3, out=out)
     unmixed(out)
-    for lock in out.rglob(".*.writing"):
-        lock.unlink()  # The killed process may leave the lock file of its finished run.
+    assert not leftovers(out)
     call(desk, seeds=3, out=desk / "fresh")
     same_results(out, desk / "fresh")
     assert {path: path.read_bytes() for path in before} == before

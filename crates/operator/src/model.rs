@@ -23,6 +23,9 @@ const CABLE_METRES: f64 = 5.0;
 /// Largest egress lossy pool that the simulated switch accepts, as a multiple of the ingress pool.
 const LOSSY_POOL_MAX: f64 = 64.0;
 
+/// Largest alpha that the simulated switch accepts: practically no limit.
+const ALPHA_MAX: f64 = 65_536.0;
+
 /// Limit of a priority group or queue in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
@@ -162,11 +165,7 @@ impl Model {
             facts.map_or(matches!(self.chip.rule, Rule::Cells), |facts| facts.queue_minimums_in_every_slice);
         Hardware {
             cell_bytes: self.cell as u32,
-            packet_overhead: match (facts, self.chip.rule) {
-                (Some(facts), _) => facts.packet_overhead,
-                (None, Rule::Bytes(more)) => more as u32,
-                (None, _) => 0,
-            },
+            packet_overhead: facts.map_or(self.chip.packet_overhead() as u32, |facts| facts.packet_overhead),
             accounting: Accounting {
                 slices: self.slices as u16,
                 resume_below: ResumeBelow::PausePoint,
@@ -257,7 +256,7 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<
     let exponents: BTreeSet<_> = ports.iter().filter(lossless).map(own).collect();
     match exponents.into_iter().collect::<Vec<_>>().as_slice() {
         [] | [None] => None,
-        [Some(exponent)] => Some(2f64.powi(i32::from(*exponent))),
+        [Some(exponent)] => Some(2f64.powi(i32::from(chip.exponent(*exponent)))),
         _ => {
             notes.push(
                 "Limits of ports in their pool differ, so the alphas of their groups include them: exact for a lone group."
@@ -338,11 +337,18 @@ impl Build<'_> {
     fn group_limit(&self, port: &PortName, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
-        match (own, self.chip.rule, silicon::port_exponent(self.config, Some(port), pool)) {
-            (Limit::Alpha(alpha), Rule::TwoLevels, Some(exponent)) if !self.one_port_alpha => {
-                Limit::Alpha(2f64.powi(i32::from(exponent)) * alpha / (1.0 + alpha))
-            }
-            _ => own,
+        let Some(of_port) = silicon::port_exponent(self.config, Some(port), pool) else { return own };
+        let (Limit::Alpha(alpha), Rule::TwoLevels) = (own, self.chip.rule) else { return own };
+        let is_unlimited = match profile.threshold.as_ref().map(|threshold| threshold.value) {
+            Some(Threshold::Dynamic(exponent)) => silicon::is_unlimited_in_port(of_port, exponent),
+            _ => false,
+        };
+        let port_alpha = 2f64.powi(i32::from(self.chip.exponent(of_port)));
+        match (self.one_port_alpha, is_unlimited) {
+            (true, true) => Limit::Alpha(ALPHA_MAX),
+            (true, false) => own,
+            (false, true) => Limit::Alpha(port_alpha),
+            (false, false) => Limit::Alpha(port_alpha * alpha / (1.0 + alpha)),
         }
     }
 
@@ -367,7 +373,9 @@ impl Build<'_> {
             // On some chips, the smallest exponent of alpha means no memory and the largest
             // exponent means all memory. The model uses powers of two, which are small and large
             // enough on all chips.
-            Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
+            Some(Threshold::Dynamic(exponent)) => {
+                Limit::Alpha(2f64.powi(i32::from(self.chip.exponent(exponent))))
+            }
             // A group is in one slice, so its limit cannot exceed the memory of the slice.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),
             None => Limit::Bytes(self.shared),

@@ -126,7 +126,12 @@ impl Claim {
     fn __exit__(&self, kind: &Bound<'_, PyAny>, error: &Bound<'_, PyAny>, traceback: &Bound<'_, PyAny>) {
         // `__exit__` returns `None`, so Python raises the exception again.
         let _ = (kind, error, traceback);
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.is_some() {
+            // Removes what killed calls left in the folder, as a command does at its end.
+            let _ = bufferlab_results::remove_leftovers(&self.out);
+        }
+        *held = None;
     }
 }
 

@@ -121,6 +121,40 @@ pub struct Profile {
     pub discard_action: Option<Placed<String>>,
 }
 
+/// DSCP that the switch gives to trimmed packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimDscp {
+    /// All trimmed packets get this DSCP.
+    Value(u8),
+    /// The egress port maps the class `tc_value` to a DSCP (`from-tc`).
+    FromTc,
+}
+
+/// Queue in which the switch stores trimmed packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimQueue {
+    /// Trimmed packets enter the queue with this number.
+    Index(u8),
+    /// The DSCP of the trimmed packet selects its queue (`dynamic`).
+    Dynamic,
+}
+
+/// Values of the entry `SWITCH_TRIMMING|GLOBAL`: queues whose profile has the action `trim` cut
+/// packets instead of dropping them.
+#[derive(Clone, Debug)]
+pub struct Trimming {
+    /// Place of the entry in the configuration files.
+    pub place: ConfigPlace,
+    /// Size to which the switch cuts a packet (bytes).
+    pub size: Option<Placed<u64>>,
+    /// DSCP of trimmed packets.
+    pub dscp: Option<Placed<TrimDscp>>,
+    /// Class whose DSCP trimmed packets get if `dscp` is `from-tc`.
+    pub class: Option<Placed<u8>>,
+    /// Queue of trimmed packets at the egress port.
+    pub queue: Option<Placed<TrimQueue>>,
+}
+
 /// Reference of a priority group or queue to its buffer profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
@@ -311,6 +345,8 @@ pub struct Config {
     pub schedulers: BTreeMap<String, Scheduler>,
     /// PFC watchdogs of the ports, by name of the port.
     pub watchdogs: BTreeMap<PortName, Watchdog>,
+    /// Size, DSCP and queue of trimmed packets.
+    pub trimming: Option<Trimming>,
     /// Interval at which watchdogs poll (milliseconds).
     pub watchdog_poll_ms: Option<Placed<u64>>,
     /// Alpha of the lossless profiles that the switch computes (`default_dynamic_th`).

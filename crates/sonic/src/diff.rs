@@ -327,9 +327,22 @@ fn headroom(old: &Way, new: &Way) -> Option<Change> {
     })
 }
 
-/// Lists the changes of resume points and of marking thresholds.
+/// Lists the changes of trimming, of resume points and of marking thresholds.
 fn others(old: &Way, new: &Way) -> Vec<Change> {
     let mut changes = Vec::new();
+    if old.trim != new.trim {
+        let words = |way: &Way| way.trim.as_ref().map_or_else(String::new, ToString::to_string);
+        changes.push(Change {
+            what: "trimmed packets".to_owned(),
+            before: words(old),
+            after: words(new),
+            consequence: if new.trim.is_some() {
+                "senders learn of an excess packet from its rest".to_owned()
+            } else {
+                "excess packets are lost".to_owned()
+            },
+        });
+    }
     if old.resume_below != new.resume_below {
         let bytes = |bytes: Option<u64>| bytes.map_or_else(String::new, |bytes| format!("{bytes} B"));
         changes.push(Change {

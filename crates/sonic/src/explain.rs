@@ -9,7 +9,7 @@ use crate::silicon::{Chip, GENERIC, Memory, PredictError, Reserves, Term, slices
 use serde::Serialize;
 
 pub use text::text;
-pub use ways::{Headroom, Limit, PortKind, Way, Wred};
+pub use ways::{Headroom, Limit, PortKind, Trim, Way, Wred};
 pub(crate) use ways::{fraction, gaps};
 
 /// A part of the switch's memory.

@@ -11,6 +11,7 @@ mod pools;
 mod qos;
 mod references;
 mod reverie;
+mod trimming;
 
 use crate::config::Config;
 use crate::place::ConfigPlace;
@@ -364,6 +365,38 @@ pub static RULES: &[Rule] = &[
         reason: "SONiC or SAI refuses the value, or it switches off what the entry is for",
         source: "sonic-swss#3594; SAI's scheduler and WRED attributes",
         check: fields::refused_value,
+    },
+    Rule {
+        code: "SB027",
+        name: "trimming-incomplete",
+        severity: Severity::Warning,
+        reason: "a queue trims, and SWITCH_TRIMMING is missing or incomplete",
+        source: "SONiC#1898; SAI#2077",
+        check: trimming::incomplete,
+    },
+    Rule {
+        code: "SB028",
+        name: "trim-queue-without-profile",
+        severity: Severity::Warning,
+        reason: "no profile limits the queue of trimmed packets",
+        source: "SONiC#1898; SAI#2077: trimmed packets are admitted again",
+        check: trimming::queue_without_profile,
+    },
+    Rule {
+        code: "SB029",
+        name: "trim-queue-lossless",
+        severity: Severity::Error,
+        reason: "trimmed packets take lossless memory, and pauses stop them",
+        source: "SONiC#1898: only lossy profiles trim",
+        check: trimming::lossless_queue,
+    },
+    Rule {
+        code: "SB030",
+        name: "trim-queue-too-small",
+        severity: Severity::Warning,
+        reason: "the trim queue holds less than one round trip can trim",
+        source: "Handley et al., SIGCOMM 2017 (NDP), section 3",
+        check: trimming::queue_too_small,
     },
 ];
 

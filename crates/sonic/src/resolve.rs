@@ -1,6 +1,8 @@
 //! Finds the buffer profile that a priority group or a queue uses.
 
-use crate::config::{Assigned, Config, LookupRow, Mode, Model, Pool, Profile, Side, Threshold};
+use crate::config::{
+    Assigned, Config, LookupRow, MapKind, Mode, Model, Pool, Profile, Side, Threshold, TrimDscp, TrimQueue,
+};
 use crate::keys::PortName;
 use crate::place::Placed;
 use std::collections::BTreeSet;
@@ -218,6 +220,22 @@ impl Config {
     #[must_use]
     pub fn queue(&self, port: &PortName, index: u8) -> Resolved {
         self.queues.get(&(port.clone(), index)).map_or(Resolved::Nothing, |assigned| self.assigned(assigned))
+    }
+
+    /// Returns the queue that trimmed packets enter at an egress port. A dynamic queue follows from
+    /// the DSCP of trimmed packets by the port's maps. The result is `None` if the files do not
+    /// decide.
+    #[must_use]
+    pub fn trim_queue(&self, port: &PortName) -> Option<u8> {
+        let trimming = self.trimming.as_ref()?;
+        match (trimming.queue.as_ref()?.value, trimming.dscp.as_ref().map(|dscp| dscp.value)) {
+            (TrimQueue::Index(queue), _) => Some(queue),
+            (TrimQueue::Dynamic, Some(TrimDscp::Value(dscp))) => {
+                let class = self.map(port, MapKind::DscpToTc)?.1.get(dscp)?;
+                self.map(port, MapKind::TcToQueue)?.1.get(class)
+            }
+            (TrimQueue::Dynamic, _) => None,
+        }
     }
 
     fn assigned(&self, assigned: &Placed<Assigned>) -> Resolved {

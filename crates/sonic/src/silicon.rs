@@ -15,7 +15,9 @@ pub use chips::{CHIPS, Chip, GENERIC, Rule, chip, chip_of};
 pub(crate) use memory::slices;
 pub use memory::{Memory, Reserves, Term};
 pub(crate) use predict::{Class, classes, share};
-pub use predict::{GroupPoint, HeadroomPool, Prediction, port_exponent, predict, speed_and_cable};
+pub use predict::{
+    GroupPoint, HeadroomPool, Prediction, is_unlimited_in_port, port_exponent, predict, speed_and_cable,
+};
 pub use queues::QueuePoint;
 pub use text::text;
 
@@ -104,6 +106,7 @@ fn by_hand(config: &Config, base: Option<&'static Chip>, cell: u64, slices: u64)
         rule,
         memory: base.and_then(|chip| chip.memory),
         headroom_overhead: base.map_or([0; 2], |chip| chip.headroom_overhead),
+        descriptor: base.map_or(0, |chip| chip.descriptor),
         ..GENERIC
     }))
 }

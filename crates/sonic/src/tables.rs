@@ -26,6 +26,7 @@ pub const TABLES: &[&str] = &[
     "PORT_QOS_MAP",
     "QUEUE",
     "SCHEDULER",
+    "SWITCH_TRIMMING",
     "TC_TO_DOT1P_MAP",
     "TC_TO_DSCP_MAP",
     "TC_TO_PRIORITY_GROUP_MAP",

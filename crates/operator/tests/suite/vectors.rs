@@ -58,6 +58,57 @@ fn the_limit_of_a_port_holds_on_chips_with_two_levels() {
     assert!(of("spectrum3").apart() <= 1);
 }
 
+/// Alphas of a port and its groups that test chips with two levels, each with the share of the pool
+/// that a lone group gets. The shares are those of `tests/qos/qos_sai_base.py` of sonic-mgmt.
+const TWO_LEVELS: [(i8, i8, f64); 6] = [
+    (6, 0, 64.0 / 66.0),
+    (7, 0, 64.0 / 66.0),
+    (7, -1, 32.0 / 33.5),
+    (7, 7, 4_096.0 / 4_161.0),
+    (0, 7, 1.0 / 2.0),
+    (1, 7, 2.0 / 3.0),
+];
+
+#[test]
+fn a_dynamic_th_of_7_counts_as_64_on_chips_with_two_levels() {
+    for (port, group, share) in TWO_LEVELS {
+        let list = format!(
+            r#""BUFFER_PORT_INGRESS_PROFILE_LIST": {{ "Ethernet0,Ethernet4,Ethernet8,Ethernet12": {{ "profile_list": "of_port" }} }}, "BUFFER_PROFILE": {{
+            "of_port": {{ "pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "{port}" }},"#
+        );
+        let config = switch(|name, text| match name {
+            "buffers.json" => text.replace("\"BUFFER_PROFILE\": {", &list),
+            "pg_profile_lookup.ini" => text.replace(" -1 ", &format!(" {group} ")),
+            _ => text,
+        });
+        let of = |name: &str| Vectors::new(&config, chip(name).expect("a chip"), 64).expect("it fits");
+        for (name, cell) in [("spectrum4", 192), ("spectrum5", 192), ("spectrum6", 256)] {
+            let vectors = of(name);
+            let pool = 4_000_000 / cell * cell;
+            let expected = (1_536 + (pool as f64 * share) as u64).div_ceil(cell);
+            let found = vectors.groups[0].pause;
+            assert!(found.formula.abs_diff(expected) <= 1, "{name} {port} {group}: {found:?}, {expected}");
+            assert!(vectors.apart() <= 1, "{name} {port} {group}: {vectors:#?}");
+        }
+        // Chips with one level have no limit of the port, and 7 means 128.
+        let (pool, alpha) = (4_000_000_u64 / 144 * 144, 2f64.powi(i32::from(group)));
+        let expected = (1_536 + (pool as f64 * alpha / (1.0 + alpha)) as u64).div_ceil(144);
+        let one_level = of("spectrum3");
+        assert!(one_level.groups[0].pause.formula.abs_diff(expected) <= 1 && one_level.apart() <= 1);
+    }
+}
+
+#[test]
+fn each_packet_has_a_descriptor_of_32_bytes_on_spectrum_6() {
+    // A packet of 1,024 B takes five cells of 256 B with its descriptor, and four without it.
+    let of = |bytes| chip_vectors("spectrum6", bytes);
+    let (cells, packets) = (of(64), of(1_024));
+    let expected = cells.groups[0].pause.formula.div_ceil(5);
+    assert_eq!(packets.groups[0].pause.formula, expected, "{packets:#?}");
+    assert!(cells.apart() <= 1 && packets.apart() <= 1, "{packets:#?}");
+    assert_eq!(of(992).groups[0].pause.formula, cells.groups[0].pause.formula.div_ceil(4));
+}
+
 #[test]
 fn another_alpha_moves_both_alike() {
     let config = switch(|name, text| match name {

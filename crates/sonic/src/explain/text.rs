@@ -79,8 +79,8 @@ fn port_kind(text: &mut String, kind: &PortKind) {
     let mut shown: Vec<(&Way, Vec<u8>)> = Vec::new();
     for way in &kind.ways {
         let same = |(other, _): &&mut (&Way, Vec<u8>)| {
-            (other.pfc, &other.limits, &other.headroom, &other.wred)
-                == (way.pfc, &way.limits, &way.headroom, &way.wred)
+            (other.pfc, &other.limits, &other.headroom, &other.wred, &other.trim)
+                == (way.pfc, &way.limits, &way.headroom, &way.wred, &way.trim)
         };
         match shown.iter_mut().find(same) {
             Some((_, classes)) => classes.push(way.class),
@@ -110,6 +110,9 @@ fn one_way(text: &mut String, kind: &PortKind, way: &Way, classes: &[u8]) {
     }
     if !way.limits.iter().any(|limit| limit.name == "queue") {
         let _ = writeln!(text, "    queue            no profile: the limit of the chip applies");
+    }
+    if let Some(trim) = &way.trim {
+        let _ = writeln!(text, "    trimmed packets  {trim}");
     }
     if let Some(headroom) = &way.headroom {
         let _ = writeln!(

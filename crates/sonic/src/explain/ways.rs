@@ -1,12 +1,13 @@
 //! The way of a packet through a port: traffic class, priority group, queue, and all limits.
 
-use crate::config::{Config, MapKind, Profile, Threshold};
+use crate::config::{Config, MapKind, Profile, Threshold, TrimDscp};
 use crate::keys::PortName;
 use crate::resolve::Resolved;
 use crate::silicon::headroom::GroupHeadroom;
 use crate::silicon::{Chip, Memory};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A limit that a packet may reach on its way through a port.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,6 +66,38 @@ pub struct Wred {
     pub thresholds: [Option<u64>; 2],
 }
 
+/// Second admission of packets that a queue trims.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trim {
+    /// Size to which the switch cuts a packet (bytes).
+    pub size: Option<u64>,
+    /// DSCP of the trimmed packet: a number, or `from class 5`.
+    pub dscp: Option<String>,
+    /// Queue of the trimmed packet at the same egress port.
+    pub queue: Option<u8>,
+    /// Buffer profile of the queue with the trimmed packets.
+    pub profile: Option<String>,
+}
+
+/// Formats where trimmed packets go; a missing value is the chip's default.
+impl fmt::Display for Trim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.size {
+            Some(bytes) => write!(f, "{bytes} B")?,
+            None => f.write_str("the chip's default size")?,
+        }
+        match &self.dscp {
+            Some(dscp) => write!(f, ", DSCP {dscp}")?,
+            None => f.write_str(", the chip's default DSCP")?,
+        }
+        let profile = self.profile.as_deref().unwrap_or("no profile: the limit of the chip applies");
+        match self.queue {
+            Some(queue) => write!(f, ", admitted again to queue {queue} ({profile})"),
+            None => f.write_str(", admitted again to a queue that these files do not name"),
+        }
+    }
+}
+
 /// The way of one traffic class through the switch: priority group, queue and limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
@@ -86,6 +119,9 @@ pub struct Way {
     pub resume_below: Option<u64>,
     /// Marking in the egress queue of the class.
     pub wred: Option<Wred>,
+    /// Way of trimmed packets, if the egress queue trims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Trim>,
 }
 
 /// A kind of port: ports with equal speed, cable and ways of packets.
@@ -170,6 +206,7 @@ fn way(
         headroom: None,
         resume_below: None,
         wred: None,
+        trim: None,
     };
     if let Some(profile) = group.and_then(|group| group_profile(config, chip, port, group)) {
         let then = if profile.is_lossless() { "pause" } else { "drop" };
@@ -187,6 +224,7 @@ fn way(
     }
     if let Some(Resolved::Profile(profile)) = queue.map(|queue| config.queue(port, queue)) {
         let then = if profile.is_trimming() { "trim" } else { "drop" };
+        way.trim = profile.is_trimming().then(|| trim(config, port));
         way.limits.push(limit(config, memory, "queue", &profile, then));
         for name in config.egress_lists.get(port).map_or(&[][..], |list| &list.value) {
             let of_pool = config.profiles.get(name).filter(|of_port| {
@@ -216,6 +254,23 @@ fn group_profile(
     }
 }
 
+fn trim(config: &Config, port: &PortName) -> Trim {
+    let trimming = config.trimming.as_ref();
+    let dscp = trimming.and_then(|trimming| match trimming.dscp.as_ref()?.value {
+        TrimDscp::Value(dscp) => Some(dscp.to_string()),
+        TrimDscp::FromTc => Some(
+            trimming
+                .class
+                .as_ref()
+                .map_or("from a class".to_owned(), |class| format!("from class {}", class.value)),
+        ),
+    });
+    let queue = config.trim_queue(port);
+    let profile = queue.and_then(|queue| config.queue(port, queue).profile().map(|of| of.name.clone()));
+    let size = trimming.and_then(|trimming| trimming.size.as_ref()).map(|size| size.value);
+    Trim { size, dscp, queue, profile }
+}
+
 fn marking(config: &Config, port: &PortName, queue: u8) -> Option<Wred> {
     let name = config.queue_settings.get(&(port.clone(), queue))?.wred.as_ref()?;
     let profile = config.wred.get(&name.value)?;
@@ -241,7 +296,10 @@ fn limit(
 ) -> Limit {
     let reserve = profile.minimum(config.shared_headroom());
     let shared = shared_bytes(config, memory, profile);
-    let threshold = profile.threshold.as_ref().map(|limit| limit.value);
+    let threshold = profile.threshold.as_ref().map(|limit| match (limit.value, memory) {
+        (Threshold::Dynamic(exponent), Some(memory)) => Threshold::Dynamic(memory.chip.exponent(exponent)),
+        (threshold, _) => threshold,
+    });
     let alpha = match threshold {
         Some(Threshold::Dynamic(exponent)) => fraction(exponent),
         Some(Threshold::Static(bytes)) => format!("{bytes} B"),

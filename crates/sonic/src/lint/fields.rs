@@ -374,6 +374,7 @@ pub(super) fn refused_value(context: &Context<'_>, findings: &mut Findings) {
             "\"packet_discard_action\": \"drop\", or a profile of its own for queues",
         );
     }
+    super::trimming::queue_that_trims(context, findings);
     for (name, profile) in &config.wred {
         let ecn = profile.ecn.as_ref().map_or("ecn_none", |ecn| ecn.value.as_str());
         for (names, colour) in COLOURS.iter().zip(&profile.colours) {

@@ -1,8 +1,11 @@
-//! Reads configured QoS maps, PFC, schedulers, marking and watchdogs.
+//! Reads configured QoS maps, PFC, schedulers, marking, watchdogs and trimming.
 
 use super::buffers::too_many;
 use super::entry::Entry;
-use crate::config::{Config, Map, MapKind, PortQos, QueueSetting, Scheduler, Watchdog, Wred, WredProfile};
+use crate::config::{
+    Config, Map, MapKind, PortQos, QueueSetting, Scheduler, TrimDscp, TrimQueue, Trimming, Watchdog, Wred,
+    WredProfile,
+};
 use crate::keys::{self, PortName};
 use crate::place::{Placed, printable};
 use crate::raw::KEYS_MAX;
@@ -39,6 +42,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
             config.schedulers.insert(key.to_owned(), scheduler);
         }
         "PFC_WD" => watchdog(key, entry, config),
+        "SWITCH_TRIMMING" => trimming(key, entry, config),
         _ => {
             if let Some((kind, froms, tos)) = map_kind(table) {
                 map(key, entry, config, kind, froms, tos);
@@ -179,4 +183,31 @@ fn watchdog(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
         }
         Err(message) => entry.refuse_key(message, "correct the key; the entry is left out"),
     }
+}
+
+fn trimming(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
+    if key != "GLOBAL" {
+        return entry
+            .refuse_key("the key is not GLOBAL".to_owned(), "correct the key; the entry is left out");
+    }
+    let number = |text: &str, max: u8| text.parse::<u8>().ok().filter(|number| *number <= max);
+    config.trimming = Some(Trimming {
+        place: entry.place(),
+        size: entry.bytes("size"),
+        dscp: entry.parse("dscp_value", |text| match text {
+            "from-tc" => Ok(TrimDscp::FromTc),
+            text => number(text, 63)
+                .map(TrimDscp::Value)
+                .ok_or_else(|| "expected a DSCP from 0 to 63, or from-tc".to_owned()),
+        }),
+        class: entry.parse("tc_value", |text| {
+            number(text, 15).ok_or_else(|| "expected a class from 0 to 15".to_owned())
+        }),
+        queue: entry.parse("queue_index", |text| match text {
+            "dynamic" => Ok(TrimQueue::Dynamic),
+            text => number(text, keys::INDEX_MAX)
+                .map(TrimQueue::Index)
+                .ok_or_else(|| format!("expected a queue from 0 to {}, or dynamic", keys::INDEX_MAX)),
+        }),
+    });
 }

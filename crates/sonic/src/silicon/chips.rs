@@ -38,6 +38,9 @@ pub struct Chip {
     /// the value on ports of 400 Gb/s. Source: `headroom_overhead` of sonic-mgmt,
     /// `qos_param_generator.py`. At 400 Gb/s, Spectrum-3 fills two buffer units unevenly.
     pub headroom_overhead: [u64; 2],
+    /// Bytes that the chip stores with each packet in its cells: the descriptor of Spectrum-6.
+    /// Source: `descriptor_size` of sonic-mgmt, `tests/qos/files/mellanox/qos_param_generator.py`.
+    pub descriptor: u64,
     /// Memory for packets (bytes), if known. The source is the largest limits of SONiC's device
     /// files (Broadcom) or data sheets.
     pub memory: Option<u64>,
@@ -53,6 +56,33 @@ impl Chip {
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.name != GENERIC.name
+    }
+
+    /// Memory that a packet of `bytes` takes on the chip (bytes, in whole cells).
+    #[must_use]
+    pub fn packet_bytes(&self, bytes: u64) -> u64 {
+        match self.rule {
+            Rule::Bytes(more) => bytes + more,
+            _ => (bytes + self.descriptor).div_ceil(self.cell).max(1) * self.cell,
+        }
+    }
+
+    /// Bytes that a packet takes in addition to its own, before its memory is rounded up to cells.
+    #[must_use]
+    pub fn packet_overhead(&self) -> u64 {
+        match self.rule {
+            Rule::Bytes(more) => more,
+            _ => self.descriptor,
+        }
+    }
+
+    /// Binary exponent of the alpha that the chip uses for a configured `dynamic_th`. On chips with
+    /// two levels, 7 means 64, as 6 does. Source: `calculate_alpha` of sonic-mgmt,
+    /// `tests/qos/qos_sai_base.py`, which the testers use for SN5400 and SN5600 only. All other
+    /// chips use 2^`dynamic_th`.
+    #[must_use]
+    pub fn exponent(&self, dynamic_th: i8) -> i8 {
+        if matches!(self.rule, Rule::TwoLevels) && dynamic_th == 7 { 6 } else { dynamic_th }
     }
 
     /// Headroom of a priority group before its first loss (cells, or bytes), without the limit of a
@@ -164,6 +194,7 @@ pub static CHIPS: &[Chip] = &[
         models: &["7800R3", "7280R3", "7280CR3", "7280DR3", "IXR7250E", "IXR7250-X3"],
         measured: true,
         headroom_overhead: [0; 2],
+        descriptor: 0,
     },
     spectrum(
         ChipFamily::Spectrum1,
@@ -228,6 +259,7 @@ pub static CHIPS: &[Chip] = &[
     },
     Chip {
         headroom_overhead: [47; 2],
+        descriptor: 32,
         ..public(
             "spectrum6",
             "NVIDIA Spectrum-6",
@@ -292,6 +324,7 @@ pub static GENERIC: Chip = Chip {
     models: &[],
     measured: false,
     headroom_overhead: [0; 2],
+    descriptor: 0,
 };
 
 const fn cells(
@@ -305,7 +338,19 @@ const fn cells(
     let ChipFacts { cell_bytes, slices, .. } = family.facts();
     let (cell, slices) = (cell_bytes as u64, slices as u64);
     let (family, rule, headroom_overhead) = (Some(family), Rule::Cells, [0; 2]);
-    Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
+    Chip {
+        name,
+        family,
+        title,
+        cell,
+        slices,
+        rule,
+        memory,
+        models,
+        measured,
+        headroom_overhead,
+        descriptor: 0,
+    }
 }
 
 /// Creates a chip family that the simulator has no name for, from public files without
@@ -319,7 +364,19 @@ const fn public(
     models: &'static [&'static str],
 ) -> Chip {
     let (family, measured, headroom_overhead) = (None, false, [0; 2]);
-    Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
+    Chip {
+        name,
+        family,
+        title,
+        cell,
+        slices,
+        rule,
+        memory,
+        models,
+        measured,
+        headroom_overhead,
+        descriptor: 0,
+    }
 }
 
 const fn spectrum(
@@ -332,7 +389,19 @@ const fn spectrum(
 ) -> Chip {
     let (cell, memory) = (family.facts().cell_bytes as u64, Some(memory));
     let (family, slices, measured) = (Some(family), 1, false);
-    Chip { name, family, title, cell, slices, rule, memory, models, measured, headroom_overhead }
+    Chip {
+        name,
+        family,
+        title,
+        cell,
+        slices,
+        rule,
+        memory,
+        models,
+        measured,
+        headroom_overhead,
+        descriptor: 0,
+    }
 }
 
 /// Returns the chip family called `name`.

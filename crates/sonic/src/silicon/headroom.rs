@@ -12,7 +12,7 @@ use crate::config::{Config, Profile};
 use crate::keys::PortName;
 use crate::lint::some;
 use crate::resolve::LOSSLESS_POOL;
-use crate::silicon::{Chip, Class, Rule, classes};
+use crate::silicon::{Chip, Class, classes};
 use bufferlab_theory::forms::headroom::{HeadroomNeeds, PausedPort, SONIC_METRES_PER_SECOND};
 
 /// Size of the largest frame if a port does not set its MTU (bytes): SONiC's default.
@@ -93,10 +93,7 @@ impl GroupHeadroom {
 
 /// Computes the headroom that a port on a chip needs. Without a chip, memory is allocated in bytes.
 pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu: u64) -> HeadroomNeeds {
-    let packet_overhead = chip.map_or(0, |chip| match chip.rule {
-        Rule::Bytes(more) => more,
-        _ => 0,
-    });
+    let packet_overhead = chip.map_or(0, Chip::packet_overhead);
     let cell_bytes = chip.map_or(1, |chip| chip.cell);
     PausedPort { speed_mbps, cable_metres, mtu_bytes: mtu, cell_bytes, packet_overhead }.needs()
 }
@@ -114,7 +111,7 @@ pub(crate) fn pool_of_slice(config: &Config, chip: Option<&Chip>) -> Option<u64>
 }
 
 /// Size of the largest lossless packet on some ports (bytes).
-fn mtu(config: &Config, ports: &[PortName]) -> u64 {
+pub(crate) fn mtu(config: &Config, ports: &[PortName]) -> u64 {
     let written = |port: &PortName| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
     let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
     // Lossless packets may be smaller than the largest packets of the ports.

@@ -240,20 +240,29 @@ fn ratio(exponent: i8) -> (u128, u128) {
 
 /// Limit of a lone priority group on a chip that also limits the group's port:
 /// `a_p a_q B / (1 + a_q + a_p a_q)`. The alphas of port and group are a_p and a_q, and B is the
-/// size of the pool.
-pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
-    let (port, queue) = (2f64.powi(i32::from(port)), 2f64.powi(i32::from(queue)));
+/// size of the pool. A group with `dynamic_th` 7 has no limit of its own in a port with a smaller
+/// `dynamic_th`, so its limit is that of the port: `a_p B / (1 + a_p)`.
+pub(super) fn share_in_port(chip: &Chip, port: i8, queue: i8, shared: u64) -> u64 {
+    let alpha = |dynamic_th: i8| 2f64.powi(i32::from(chip.exponent(dynamic_th)));
+    if is_unlimited_in_port(port, queue) {
+        return share(chip.exponent(port), shared);
+    }
+    let (port, queue) = (alpha(port), alpha(queue));
     (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64
+}
+
+/// Whether only its port limits a priority group on a chip with two levels: the group has
+/// `dynamic_th` 7, and the port a smaller one.
+#[must_use]
+pub fn is_unlimited_in_port(port: i8, group: i8) -> bool {
+    group == 7 && port < 7
 }
 
 impl Memory {
     /// Memory that a packet of `packet_bytes` takes on the chip (cells, or bytes).
     #[must_use]
     pub fn per_packet(&self, packet_bytes: u64) -> u64 {
-        match self.chip.rule {
-            Rule::Bytes(more) => packet_bytes + more,
-            _ => packet_bytes.div_ceil(self.chip.cell).max(1),
-        }
+        self.chip.packet_bytes(packet_bytes) / self.chip.cell
     }
 
     pub(crate) fn group(&self, config: &Config, class: &Class, packet_bytes: u64) -> Option<GroupPoint> {
@@ -309,8 +318,8 @@ impl Memory {
         match threshold {
             Threshold::Dynamic(exponent) => match self.chip.rule {
                 Rule::TwoLevels => match port_exponent(config, ports.first(), &self.pool) {
-                    Some(port) => share_in_port(port, exponent, shared),
-                    None => share(exponent, shared),
+                    Some(port) => share_in_port(self.chip, port, exponent, shared),
+                    None => share(self.chip.exponent(exponent), shared),
                 },
                 // The test programs for these switches round down to whole cells.
                 Rule::OneLevel => share(exponent, shared),
@@ -410,7 +419,12 @@ mod tests {
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
         // With a very large port alpha a_p, the limit a_q B / (1/a_p + a_q/a_p + a_q) approaches
         // the pool B. The result is the share of the port, not the share of the queue.
-        assert_eq!(share_in_port(0, 0, 300), 100);
-        assert_eq!(share_in_port(7, 0, 13_000), 12_800);
+        let chip = super::super::chip("spectrum4").expect("a chip");
+        assert_eq!(share_in_port(chip, 0, 0, 300), 100);
+        // An alpha of 7 counts as 64: 64 / 66 of the pool, not 128 / 130.
+        assert_eq!(share_in_port(chip, 7, 0, 13_200), 12_800);
+        assert_eq!(share_in_port(chip, 7, 7, 4_161), 4_096);
+        // A group at 7 in another port has the share of the port.
+        assert_eq!(share_in_port(chip, 0, 7, 300), 150);
     }
 }

@@ -11,5 +11,6 @@ mod pools;
 mod reading;
 mod silicon;
 mod support;
+mod trimming;
 mod vendors;
 mod yaml;

@@ -5,7 +5,7 @@ use crate::measured::{ENTRIES, Entry};
 use crate::support::{corpus, example, switch};
 use crate::yaml::Node;
 use bufferlab_sonic::lint::{Options, Severity, check};
-use bufferlab_sonic::silicon::{GENERIC, Memory, Prediction, chip, chip_for, predict};
+use bufferlab_sonic::silicon::{CHIPS, GENERIC, Memory, Prediction, Rule, chip, chip_for, predict};
 use bufferlab_sonic::{Config, Reader};
 use std::path::Path;
 
@@ -265,6 +265,28 @@ fn every_hardware_model_has_its_family_or_is_known_without_a_memory() {
         }
     }
     assert!(known > 70, "{known} models");
+}
+
+#[test]
+fn only_nvidia_chips_with_two_levels_read_7_as_64_and_only_spectrum_6_stores_descriptors() {
+    for chip in CHIPS.iter().chain([&GENERIC]) {
+        let two_levels = matches!(chip.rule, Rule::TwoLevels);
+        assert_eq!(two_levels, ["spectrum4", "spectrum5", "spectrum6"].contains(&chip.name));
+        for exponent in -8..=8 {
+            let expected = if two_levels && exponent == 7 { 6 } else { exponent };
+            assert_eq!(chip.exponent(exponent), expected, "{}", chip.name);
+        }
+        let more = match (chip.name, chip.rule) {
+            ("spectrum6", _) => 32,
+            (_, Rule::Bytes(more)) => more,
+            _ => 0,
+        };
+        assert_eq!(chip.packet_overhead(), more, "{}", chip.name);
+        for bytes in [64, 192, 225, 1_024, 9_100] {
+            let expected = (bytes + more).div_ceil(chip.cell) * chip.cell;
+            assert_eq!(chip.packet_bytes(bytes), expected, "{}, {bytes} B", chip.name);
+        }
+    }
 }
 
 #[test]
