@@ -6,7 +6,6 @@ use crate::critical_path::CriticalPath;
 use crate::error::ReportError;
 use crate::finding::{Sentence, SentenceKind};
 use crate::samples::RunSamples;
-use crate::critical_path::CriticalPath;
 use crate::schedules::ScheduleGroup;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};

@@ -345,7 +345,9 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
     );
     assert_eq!(
         of_grid(&points, SentenceKind::Fact),
-        ["Under p0, mean QCT of web queries is lowest at 21.0 ms (buffer = 1 KB) and highest at 25.0 ms (buffer = 5 KB)."]
+        [
+            "Under p0, mean QCT of web queries is lowest at 21.0 ms (buffer = 1 KB) and highest at 25.0 ms (buffer = 5 KB)."
+        ]
     );
     assert_eq!(
         of_grid(&points[3..], SentenceKind::Difference),
