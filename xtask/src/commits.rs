@@ -18,6 +18,7 @@ const VERBS: &[&str] = &[
     "accept",
     "adapt",
     "add",
+    "advise",
     "admit",
     "adopt",
     "align",

@@ -1,9 +1,9 @@
 //! Tests of congestion controls against independent simulations of the published algorithms.
 //!
-//! The closed forms of CUBIC, PowerTCP, DCQCN and DCTCP leave out fast convergence, cycles around the
-//! fixed point, and the delay of notifications, so they differ from a packet simulation by 13 to 98
-//! %. Each test implements the algorithm a second time, from the paper or RFC alone, and compares
-//! long-run means with a tolerance of 10 %.
+//! The closed forms of CUBIC, PowerTCP, DCQCN and DCTCP leave out fast convergence, cycles around
+//! the fixed point, and the delay of notifications, so they differ from a packet simulation by 13
+//! to 98 %. Each test implements the algorithm a second time, from the paper or RFC alone, and
+//! compares long-run means with a tolerance of 10 %.
 
 use crate::support::{Lab, Rows, flow, near, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
@@ -478,8 +478,8 @@ impl Law for Dctcp {
 
 /// Mean amplitude of a queue that rises and falls (bytes), and mean period (samples).
 ///
-/// A rise ends above 65 % of the range and a fall below 35 %, so packets do not count as cycles. The
-/// range leaves out the largest and smallest 2 % of the samples.
+/// A rise ends above 65 % of the range and a fall below 35 %, so packets do not count as cycles.
+/// The range leaves out the largest and smallest 2 % of the samples.
 fn sawtooth(samples: &[f64]) -> (f64, f64) {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
