@@ -298,6 +298,8 @@ const OTHERS: &[&str] = &[
     "MISSPELT_MAX",
     "SHOWN_MAX",
     "KEY_MAX",
+    // The alpha that stands for no limit.
+    "ALPHA_MAX",
     "LOSSY_POOL_MAX",
     // Limits of connections to the metrics of a switch.
     "CONNECTION_MAX",

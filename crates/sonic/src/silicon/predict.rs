@@ -240,7 +240,7 @@ fn ratio(exponent: i8) -> (u128, u128) {
 
 /// Limit of a lone priority group on a chip that also limits the group's port:
 /// `a_p a_q B / (1 + a_q + a_p a_q)`. The alphas of port and group are a_p and a_q, and B is the
-/// size of the pool. A group with `dynamic_th` 7 has no limit by itself in a port with a smaller
+/// size of the pool. A group with `dynamic_th` 7 has no separate limit in a port with a smaller
 /// `dynamic_th`, so its limit is that of the port: `a_p B / (1 + a_p)`.
 pub(super) fn share_in_port(chip: &Chip, port: i8, queue: i8, shared: u64) -> u64 {
     let alpha = |dynamic_th: i8| 2f64.powi(i32::from(chip.exponent(dynamic_th)));
