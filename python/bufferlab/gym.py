@@ -327,15 +327,19 @@ class BufferVectorEnv(_VectorBase):  # type: ignore[misc, unused-ignore]
 
         Without ``seed``, the first episodes have the scenario's seed and the following seeds.
         """
-        if _VectorBase is not object:
-            super().reset(seed=seed if isinstance(seed, int) else None)  # type: ignore[misc, unused-ignore]
         np, count = self._np, self.num_envs
-        if isinstance(seed, Sequence):
+        if isinstance(seed, Sequence) and not isinstance(seed, (str, bytes)):
             if len(seed) != count:
                 raise _arguments.refuse("seed", seed, f"a seed, or {count} seeds")
-            seeds = [next if given is None else given for given, next in zip(seed, self._next_seeds)]
+            given = [None if one is None else _arguments.whole("seed", one) for one in seed]
+            seeds = [next if one is None else one for one, next in zip(given, self._next_seeds)]
+        elif seed is None:
+            seeds = self._next_seeds
         else:
-            seeds = self._next_seeds if seed is None else [_arguments.whole("seed", seed) + index for index in range(count)]
+            first = _arguments.whole("seed", seed)
+            seeds = [first + index for index in range(count)]
+        if _VectorBase is not object:
+            super().reset(seed=seed if isinstance(seed, int) else None)  # type: ignore[misc, unused-ignore]
         mask = np.ones(count, dtype=np.bool_) if options is None else np.asarray(options.get("reset_mask", [True] * count))
         if mask.shape != (count,) or mask.dtype != np.bool_ or not mask.any():
             raise _arguments.refuse("options", options, f'"reset_mask" with {count} truth values, one of them true')

@@ -70,6 +70,7 @@ SWITCH: list[Any] = [-1, 99, NAN, 1.5, "nobody", [1, 2], ARRAY, True, object()]
 
 KINDS: dict[str, list[Any]] = {
     "action": [None, NAN, "x", [1], [[1.0] * 8], object()],
+    "actions": [None, NAN, "x", [1], [1.0] * 8, object()],
     "alphas": [None, NAN, -1, "x", [1, 2, 3], ARRAY, {}, object()],
     "cable": [None, *WHOLE],
     "class_index": [None, *WHOLE],
@@ -103,6 +104,7 @@ KINDS: dict[str, list[Any]] = {
     "duration": QUANTITY,
     "effort": [None, *WORD],
     "end": ["middle"],
+    "env": [None, *OTHER],
     "event": [None, *WORD],
     "executor": EXECUTOR,
     "factor": [None, -1, -0.5, float("inf"), *NUMBER],
@@ -126,6 +128,7 @@ KINDS: dict[str, list[Any]] = {
     "most_evictions": WHOLE,
     "name": NAME,
     "nth": [None, 0, *WHOLE],
+    "num_envs": [None, 0, *WHOLE],
     "objective": [None, 3, [], [3], ["all.slowdown_p98"], "all.slowdown_p98"],
     "other": [None, *OTHER],
     "against": OTHER,
@@ -186,6 +189,7 @@ KINDS: dict[str, list[Any]] = {
     "vary": VARY,
     "vectors": ["missing-vectors.txt", *PATH],
     "verify": FLAG,
+    "warm_up": QUANTITY,
     "watch": ["all.goodput_gbps", 3, [3]],
     "x": ["nothing", 3],
     "y": ["nothing", 3],
@@ -194,6 +198,7 @@ KINDS: dict[str, list[Any]] = {
 
 OF_ONE: dict[str, list[Any]] = {
     "BufferEnv.switch": [None, *SWITCH],
+    "BufferVectorEnv.reset.seed": [-1, NAN, 1.5, "dt", [1], [1, "dt"], [1, -1], object()],
     "Simulation.queues.switch": [None, *SWITCH],
     "Simulation.run_until.time": [None, *QUANTITY],
     "Simulation.set_alphas.switch": [None, *SWITCH],
@@ -293,6 +298,8 @@ class Subjects:
         self.simulation = bufferlab.Simulation(star)
         self.env = gym.BufferEnv(star)
         self.env.reset(seed=1)
+        self.envs = gym.BufferVectorEnv(star, 2)
+        self.envs.reset(seed=1)
 
     def calls(self) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         """Public functions and methods with valid arguments, by name; a star marks positional
@@ -349,10 +356,16 @@ class Subjects:
             "BufferEnv": (gym.BufferEnv, {"scenario": star}),
             "BufferEnv.reset": (self.env.reset, {}),
             "BufferEnv.step": (self.env.step, {"action": [0.0] * 8}),
+            "BufferVectorEnv": (gym.BufferVectorEnv, {"scenario": star, "num_envs": 2}),
+            "BufferVectorEnv.reset": (self.envs.reset, {}),
+            "BufferVectorEnv.step": (self.envs.step, {"actions": [[0.0] * 8] * 2}),
+            "BufferVectorEnv.fork_from": (self.envs.fork_from, {"env": self.env}),
+            "BufferVectorEnv.close": (self.envs.close, {}),
             "Sweep": (bufferlab.Sweep, {"folder": self.sweep.folder}),
             "Scenario": (Scenario, {"tables": {"extends": "scenarios/star-incast.toml"}}),
             "Scenario.from_file": (Scenario.from_file, {"path": "scenarios/star-incast.toml"}),
             "Scenario.from_toml": (Scenario.from_toml, {"text": "seed = 3"}),
+            "Scenario.__getitem__": (star.__getitem__, {"key": "seed"}),
             "Scenario.set": (star.set, {"key": "seed", "value": 3}),
             "Scenario.with_": (star.with_, {}),
             "Table": (bufferlab.Table, {"arrow": self.run.flows.arrow}),

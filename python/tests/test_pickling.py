@@ -62,7 +62,7 @@ class Pulse(Workload):
         yield Flow(0, 0, 1, 1000)
 '''
 
-REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "Departure", "Hop", "Markable", "Probe", "Simulation", "Tuner"}
+REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "BufferVectorEnv", "Departure", "Hop", "Markable", "Probe", "Simulation", "Tuner"}
 """Classes whose objects cannot be pickled: objects that run, show a run at one moment, or have a
 connection."""
 
@@ -146,6 +146,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Axis": panel.x,
         "Box": gym.Box(0.0, 1.0, (3,), seed=1),
         "BufferEnv": gym.BufferEnv(star),
+        "BufferVectorEnv": gym.BufferVectorEnv(star, 2),
         "Caveat": bufferlab.Caveat("a", "b", "c"),
         "Cell": comparison[metric.id]["cs"],
         "checks.Check": conformance.checks[0],
