@@ -71,8 +71,9 @@ fn files() -> Vec<(&'static str, String)> {
 /// Writes all files derived from the registries, and the documents of `parts`.
 ///
 /// # Errors
-/// If a file cannot be written, a page has lost its markers, or a test fails.
+/// If a group is unknown, a file cannot be written, a page has lost its markers, or a test fails.
 pub fn write(parts: Parts<'_>) -> Result<(), String> {
+    parts.check_names()?;
     let derived = derived()?;
     for (path, text) in stale(&derived) {
         std::fs::write(root().join(path), text).map_err(|error| format!("{path}: {error}"))?;

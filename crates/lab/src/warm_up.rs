@@ -184,11 +184,14 @@ impl WarmStarts {
 }
 
 fn is_same(one: &WarmUp, other: &WarmUp) -> bool {
-    let inputs = |warm_up: &WarmUp| {
-        let inputs = warm_up.first.inputs.iter().map(|input| (input.name.clone(), input.content.clone()));
-        inputs.collect::<Vec<_>>()
-    };
-    one.time == other.time && one.first.resolved == other.first.resolved && inputs(one) == inputs(other)
+    let (first, second) = (&one.first, &other.first);
+    let inputs_are_equal = first.inputs.len() == second.inputs.len()
+        && first
+            .inputs
+            .iter()
+            .zip(&second.inputs)
+            .all(|(a, b)| (&a.name, &a.content) == (&b.name, &b.content));
+    one.time == other.time && first.resolved == second.resolved && inputs_are_equal
 }
 
 /// Executes a job with a warm-up, and writes its folder. The bytes are those of a run that changes

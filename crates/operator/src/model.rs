@@ -256,7 +256,7 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<
     let exponents: BTreeSet<_> = ports.iter().filter(lossless).map(own).collect();
     match exponents.into_iter().collect::<Vec<_>>().as_slice() {
         [] | [None] => None,
-        [Some(exponent)] => Some(2f64.powi(i32::from(chip.exponent(*exponent)))),
+        [Some(exponent)] => Some(chip.alpha(*exponent)),
         _ => {
             notes.push(
                 "Limits of ports in their pool differ, so the alphas of their groups include them: exact for a lone group."
@@ -343,7 +343,7 @@ impl Build<'_> {
             Some(Threshold::Dynamic(exponent)) => silicon::is_unlimited_in_port(of_port, exponent),
             _ => false,
         };
-        let port_alpha = 2f64.powi(i32::from(self.chip.exponent(of_port)));
+        let port_alpha = self.chip.alpha(of_port);
         match (self.one_port_alpha, is_unlimited) {
             (true, true) => Limit::Alpha(ALPHA_MAX),
             (true, false) => own,
@@ -373,9 +373,7 @@ impl Build<'_> {
             // On some chips, the smallest exponent of alpha means no memory and the largest
             // exponent means all memory. The model uses powers of two, which are small and large
             // enough on all chips.
-            Some(Threshold::Dynamic(exponent)) => {
-                Limit::Alpha(2f64.powi(i32::from(self.chip.exponent(exponent))))
-            }
+            Some(Threshold::Dynamic(exponent)) => Limit::Alpha(self.chip.alpha(exponent)),
             // A group is in one slice, so its limit cannot exceed the memory of the slice.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),
             None => Limit::Bytes(self.shared),

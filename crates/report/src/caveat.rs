@@ -35,6 +35,8 @@ pub enum Caveat {
         acks: u64,
         /// Number of lost packets in the same runs, ACKs included.
         packets: u64,
+        /// Number of runs with many lost ACKs.
+        runs: u64,
         /// Policies of the runs with many lost ACKs.
         policies: Vec<String>,
     },
@@ -153,10 +155,12 @@ impl Caveat {
                 if *runs == 1 { "run" } else { "runs" },
                 policies.join(", ")
             ),
-            Self::LostAcks { acks, packets, policies } => format!(
-                "{} of {} lost packets were ACKs ({}): senders whose ACKs are lost send data again, or wait for timeouts.",
+            Self::LostAcks { acks, packets, runs, policies } => format!(
+                "{} of {} lost packets in {} {} were ACKs ({}): senders whose ACKs are lost send data again, or wait for timeouts.",
                 format::count(*acks),
                 format::count(*packets),
+                format::count(*runs),
+                if *runs == 1 { "run" } else { "runs" },
                 policies.join(", ")
             ),
             Self::UnfinishedFlows { unfinished, flows, policies, .. } => format!(
@@ -426,7 +430,8 @@ fn lost_acks(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
     policies.dedup();
     let sum = |of: fn(&crate::Switching) -> u64| concerned.iter().map(|(_, run)| of(&run.switching)).sum();
     let (acks, packets) = (sum(|switching| switching.lost_acks), sum(|switching| switching.lost_packets));
-    (!concerned.is_empty()).then_some(Caveat::LostAcks { acks, packets, policies })
+    let runs = concerned.len() as u64;
+    (runs > 0).then_some(Caveat::LostAcks { acks, packets, runs, policies })
 }
 
 fn deadlock(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {

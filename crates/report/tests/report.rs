@@ -290,7 +290,7 @@ fn many_acks_among_the_lost_packets_are_a_caveat() {
     let caveats = caveats_with_lost_acks(100);
     let found = caveats.iter().find(|caveat| caveat.id() == "lost-acks").expect("every tenth is an ACK");
     let message = found.message();
-    assert!(message.starts_with("100 of 1,000 lost packets were ACKs (dt"), "{message}");
+    assert!(message.starts_with("100 of 1,000 lost packets in 1 run were ACKs (dt"), "{message}");
     for rare in [0, 99] {
         assert!(caveats_with_lost_acks(rare).iter().all(|caveat| caveat.id() != "lost-acks"), "{rare}");
     }

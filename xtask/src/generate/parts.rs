@@ -108,6 +108,14 @@ pub enum Parts<'a> {
 }
 
 impl Parts<'_> {
+    /// Checks the names of the groups, before any document is written.
+    ///
+    /// # Errors
+    /// If there is no group with one of the names.
+    pub(super) fn check_names(self) -> Result<(), String> {
+        self.chosen().map(drop)
+    }
+
     fn chosen(self) -> Result<Vec<&'static Part>, String> {
         if let Self::Of(names) = self
             && let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|part| part.name != **name))

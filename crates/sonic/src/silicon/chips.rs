@@ -85,6 +85,12 @@ impl Chip {
         if matches!(self.rule, Rule::TwoLevels) && dynamic_th == 7 { 6 } else { dynamic_th }
     }
 
+    /// Returns the alpha (a multiple of the free pool) that the chip has for a `dynamic_th`.
+    #[must_use]
+    pub fn alpha(&self, dynamic_th: i8) -> f64 {
+        2f64.powi(i32::from(self.exponent(dynamic_th)))
+    }
+
     /// Headroom of a priority group before its first loss (cells, or bytes), without the limit of a
     /// headroom pool. Source: `pkts_num_trig_ingr_drp` of the testers' generator (sonic-mgmt,
     /// `qos_param_generator.py`).

@@ -243,11 +243,10 @@ fn ratio(exponent: i8) -> (u128, u128) {
 /// size of the pool. A group with `dynamic_th` 7 has no separate limit in a port with a smaller
 /// `dynamic_th`, so its limit is that of the port: `a_p B / (1 + a_p)`.
 pub(super) fn share_in_port(chip: &Chip, port: i8, queue: i8, shared: u64) -> u64 {
-    let alpha = |dynamic_th: i8| 2f64.powi(i32::from(chip.exponent(dynamic_th)));
     if is_unlimited_in_port(port, queue) {
         return share(chip.exponent(port), shared);
     }
-    let (port, queue) = (alpha(port), alpha(queue));
+    let (port, queue) = (chip.alpha(port), chip.alpha(queue));
     (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64
 }
 
