@@ -5,7 +5,7 @@
 
 use crate::program::{Build, beside_package};
 use crate::{cargo, root, run as spawn, skips, target};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -124,6 +124,17 @@ impl Environment {
         // Python ignores the user's installed packages, and plots open no window.
         command.env("PYTHONNOUSERSITE", "1").env("MPLBACKEND", "agg").env_remove("PYTHONPATH");
         command
+    }
+
+    /// Returns the folders of programs: the virtual environment's before the caller's.
+    ///
+    /// # Errors
+    /// If a folder's name contains the separator of PATH.
+    pub(crate) fn path(&self) -> Result<OsString, String> {
+        let own = self.python.parent().map(Path::to_path_buf);
+        let system = std::env::var_os("PATH").unwrap_or_default();
+        std::env::join_paths(own.into_iter().chain(std::env::split_paths(&system)))
+            .map_err(|error| format!("PATH: {error}"))
     }
 
     fn run(&self, module: &str, arguments: &[&str]) -> Result<(), String> {
