@@ -38,8 +38,9 @@ pub fn build() -> Result<(), String> {
     let wheels = folder.join("wheels");
     renew(&wheels)?;
     let mut maturin = environment.python("maturin");
-    maturin.args(["build", "--locked", "--zig", "--compatibility", PLATFORM, "--compression-level", "9", "--out"]);
-    // Maturin looks for zig only in the folders of PATH and in the Python interpreter that they hold.
+    maturin.args(["build", "--locked", "--zig", "--compatibility", PLATFORM]);
+    maturin.args(["--compression-level", "9", "--out"]);
+    // Maturin looks for zig only in the folders of PATH, and with the Python interpreter there.
     maturin.env("PATH", environment.path()?);
     spawn(maturin.arg(&wheels))?;
     check(&environment, &the_only(&wheels, "whl")?)?;

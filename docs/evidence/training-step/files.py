@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 UEC = "uet-htsim 40ccb05, validate_outputs"
-WORMHOLE = "arXiv:2602.10615, ns-3, whole iteration"
+WORMHOLE = "arXiv:2602.10615, ns-3"
 
 # Files, results (us) and computing times that others published, and their source.
 SETS = [
