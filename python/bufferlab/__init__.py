@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import _bufferlab, plot, sonic, theory
 from ._toml import Value
+from .classifier import Classifier, Unclassified, custom_classifiers
 from .comparisons import Caveat, Cell, Change, Comparison, Estimate, compare, repeat
 from .congestion import Ack, CongestionControl, Hop, Path, Window, custom_congestion_controls
 from .exceptions import (
     ArgumentError,
     BufferlabError,
     BufferlabWarning,
+    ClassifierError,
     ConfigurationError,
     ConformanceError,
     ControlError,
@@ -66,6 +68,7 @@ from .shipped import scenarios
 from .simulation import Flows, Queues, Simulation, SwitchState
 from .sweeps import Sweep, sweep
 from .table import Table
+from .topology import Cable, Graph, Topology, custom_topologies
 from .workload import Flow, Network, Workload, custom_workloads
 from .tuning import Confirmation, OneOf, Proposal, Real, Tuning, Whole, tune
 
@@ -76,10 +79,13 @@ __all__ = [
     "Buffer",
     "BufferlabError",
     "BufferlabWarning",
+    "Cable",
     "Caveat",
     "Cell",
     "Change",
     "Check",
+    "Classifier",
+    "ClassifierError",
     "Comparison",
     "ConfigurationError",
     "Confirmation",
@@ -93,6 +99,7 @@ __all__ = [
     "Experiment",
     "Flow",
     "Flows",
+    "Graph",
     "Hop",
     "JudgedClaim",
     "Markable",
@@ -125,8 +132,10 @@ __all__ = [
     "Switch",
     "SwitchState",
     "Table",
+    "Topology",
     "Trial",
     "Tuning",
+    "Unclassified",
     "UnknownNameError",
     "Value",
     "Verdict",
@@ -138,9 +147,11 @@ __all__ = [
     "__commit__",
     "__version__",
     "compare",
+    "custom_classifiers",
     "custom_congestion_controls",
     "custom_marking_rules",
     "custom_policies",
+    "custom_topologies",
     "custom_workloads",
     "experiments",
     "explain",

@@ -11,6 +11,7 @@ __all__ = [
     "Ack",
     "Arrival",
     "Buffer",
+    "Cable",
     "Claim",
     "Departure",
     "Flow",
@@ -25,6 +26,7 @@ __all__ = [
     "SonicWhatIf",
     "Stepper",
     "SweepPlan",
+    "Unclassified",
     "Verdict",
     "Weight",
     "Window",
@@ -44,9 +46,11 @@ __all__ = [
     "plan",
     "policies",
     "quantity",
+    "register_classifier",
     "register_congestion_control",
     "register_marking_rule",
     "register_policy",
+    "register_topology",
     "register_workload",
     "replay",
     "report",
@@ -182,6 +186,10 @@ class Loaded:
     @property
     def marking_rules(self) -> list[str]: ...
     @property
+    def classifiers(self) -> list[str]: ...
+    @property
+    def topology(self) -> str: ...
+    @property
     def workloads(self) -> list[str]: ...
     @property
     def variant(self) -> tuple[str, str] | None: ...
@@ -265,6 +273,32 @@ class Markable:
     def flow(self) -> int: ...
     @property
     def waited_ps(self) -> int: ...
+
+@final
+class Unclassified:
+    def __reduce__(self) -> Any: ...
+    @property
+    def now_ps(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def mapped(self) -> int: ...
+    @property
+    def unscheduled(self) -> bool: ...
+    @property
+    def small(self) -> bool: ...
+    @property
+    def control(self) -> bool: ...
+    @property
+    def retransmission(self) -> bool: ...
+    @property
+    def lossless(self) -> bool: ...
+    @property
+    def tags(self) -> list[str]: ...
 
 @final
 class Buffer:
@@ -382,6 +416,21 @@ class Flow:
     def __getnewargs_ex__(self) -> tuple[tuple[int, int, int, int], dict[str, Any]]: ...
 
 @final
+class Cable:
+    def __new__(cls, a: str, b: str, rate_bps: int, delay_ps: int) -> Cable: ...
+    @property
+    def a(self) -> str: ...
+    @property
+    def b(self) -> str: ...
+    @property
+    def rate_bps(self) -> int: ...
+    @property
+    def delay_ps(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs__(self) -> tuple[str, str, int, int]: ...
+
+@final
 class PolicyInfo:
     @property
     def name(self) -> str: ...
@@ -422,6 +471,20 @@ def register_congestion_control(
     wishes: dict[str, bool],
 ) -> None: ...
 def register_marking_rule(
+    class_: type,
+    name: str,
+    title: str,
+    summary: str,
+    parameters: list[tuple[str, Any, str, float | None, float | None, list[str], str]],
+) -> None: ...
+def register_classifier(
+    class_: type,
+    name: str,
+    title: str,
+    summary: str,
+    parameters: list[tuple[str, Any, str, float | None, float | None, list[str], str]],
+) -> None: ...
+def register_topology(
     class_: type,
     name: str,
     title: str,

@@ -27,7 +27,7 @@ class _Parameter:
     doc: str = ""
     min: float | None = None
     max: float | None = None
-    unit: Literal["bytes", "time"] | None = None
+    unit: Literal["bytes", "time", "rate"] | None = None
     choices: tuple[str, ...] = ()
 
 
@@ -37,22 +37,22 @@ def param(
     doc: str = "",
     min: float | None = None,
     max: float | None = None,
-    unit: Literal["bytes", "time"] | None = None,
+    unit: Literal["bytes", "time", "rate"] | None = None,
     choices: Iterable[str] = (),
 ) -> Any:
     """Declares a parameter of a custom class that needs more than a plain default.
 
-    A value with ``unit="bytes"`` or ``unit="time"`` has its unit in the class and in scenarios
-    (``"100 KB"``, ``"80 us"``). The class reads the value in bytes or picoseconds. A parameter that
-    is a word needs ``choices``. The default of ``min`` is 0. ``min`` and ``max`` are in bytes for a
-    size, and in picoseconds for a time.
+    A value with ``unit="bytes"``, ``unit="time"`` or ``unit="rate"`` has its unit in the class and
+    in scenarios (``"100 KB"``, ``"80 us"``, ``"10 Gb/s"``). The class reads the value in bytes,
+    picoseconds or bits per second, which are also the units of ``min`` and ``max``. A parameter
+    that is a word needs ``choices``. The default of ``min`` is 0.
     """
     if not isinstance(default, (float, int, str)):
         raise _arguments.refuse("default", default, "a number, a truth value or text")
     _arguments.text("doc", doc)
     bounds = [bound if bound is None else _arguments.number(name, bound) for name, bound in (("min", min), ("max", max))]
     if unit is not None:
-        _arguments.choice("unit", unit, ("bytes", "time"))
+        _arguments.choice("unit", unit, ("bytes", "time", "rate"))
     given = _arguments.items("choices", choices, '["low", "high"]')
     words = tuple(_arguments.text(f"choices[{place}]", word) for place, word in enumerate(given))
     return _Parameter(default, doc, bounds[0], bounds[1], unit, words)
@@ -62,7 +62,8 @@ _PlainParameter = tuple[str, Any, str, Union[float, None], Union[float, None], l
 
 
 class Custom:
-    """Base class of custom policies, congestion controls, marking rules and workloads."""
+    """Base class of custom policies, congestion controls, marking rules, classifiers, workloads and
+    topologies."""
 
     name: ClassVar[str]
     """Name of the custom class in scenarios."""
@@ -94,7 +95,7 @@ _registered: dict[tuple[str, str], type[Custom]] = {}
 
 
 def register(own: CustomClass) -> CustomClass:
-    """Registers a custom policy, congestion control, marking rule or workload under its name.
+    """Registers a custom policy, congestion control, marking rule, classifier, workload or topology.
 
     As a class decorator, ``register`` makes the name available to scenarios, comparisons and
     sweeps. A class that is defined again (in a notebook, after a reload) replaces its earlier
@@ -110,8 +111,8 @@ def register(own: CustomClass) -> CustomClass:
     """
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
         raise ArgumentError(
-            "own must be a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
-            f"not {own!r}"
+            "own must be a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule, bufferlab.Classifier, "
+            f"bufferlab.Workload or bufferlab.Topology, not {own!r}"
         )
     name = getattr(own, "name", None)
     if not isinstance(name, str):
@@ -240,7 +241,7 @@ def _parameter(own: type[Custom], name: str, given: Any, hint: Any) -> _PlainPar
         kind = "choice"
         if not choices:
             raise ArgumentError(
-                f"{own.__name__}.{name}: a word needs its choices: param({default!r}, choices=[...]), or unit=\"bytes\" or \"time\""
+                f"{own.__name__}.{name}: a word needs its choices: param({default!r}, choices=[...]), or unit=\"bytes\", \"time\" or \"rate\""
             )
     elif isinstance(default, int) and hint is not float:
         kind = "count"
@@ -261,6 +262,8 @@ def pack(loaded: Loaded) -> bytes | None:
         *(("policy", name) for name in loaded.policies),
         *(("congestion control", name) for name in loaded.congestion_controls),
         *(("marking rule", name) for name in loaded.marking_rules),
+        *(("classifier", name) for name in loaded.classifiers),
+        ("topology", loaded.topology),
         *(("workload", name) for name in loaded.workloads),
     ]
     classes = [_registered[name] for name in names if name in _registered]

@@ -30,7 +30,7 @@ Value = Union[
 ]
 """A value that a user sets for a key of a scenario.
 
-The class of a custom policy, congestion control or workload is written as its name.
+The class of a custom scheme, such as a policy, is written as its name.
 An array is written as a list.
 """
 

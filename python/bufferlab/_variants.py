@@ -60,7 +60,7 @@ def register_file(path: Path) -> list[type[Custom]]:
     _demand("path", path)
     found = [value for value in vars(_module("path", path)).values() if _is_custom(value, path) and isinstance(value.__dict__.get("name"), str)]
     if not found:
-        raise ArgumentError(f"{path} defines no custom class: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
+        raise ArgumentError(f"{path} defines no custom class: a subclass of bufferlab.Policy or its like, with a name")
     return [register(own) for own in found]
 
 

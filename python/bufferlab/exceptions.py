@@ -13,6 +13,7 @@ __all__ = [
     "ArgumentError",
     "BufferlabError",
     "BufferlabWarning",
+    "ClassifierError",
     "ConfigurationError",
     "ConformanceError",
     "ControlError",
@@ -225,6 +226,45 @@ class MarkingError(RunError):
         self.traceback = traceback
         """Traceback of the marking rule's exception as text, also from another process; empty
         without an exception."""
+
+
+class ClassifierError(RunError):
+    """A custom classifier failed during a run. It raised an exception, or returned no queue of the
+    port.
+
+    The ``__cause__`` is the exception of the classifier, so Python shows its traceback first.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        help: str = "",
+        classifier: str = "",
+        switch: str = "",
+        flow: int | None = None,
+        src: str = "",
+        dst: str = "",
+        time_ps: int = 0,
+        traceback: str = "",
+    ) -> None:
+        super().__init__(message, help)
+        self.args = (message, help, classifier, switch, flow, src, dst, time_ps, traceback)
+        self.classifier = classifier
+        """Name of the classifier that failed."""
+        self.switch = switch
+        """Name of the switch whose classifier failed."""
+        self.flow = flow
+        """Number of the packet's flow, as in the table ``flows``; ``None`` if the failure concerns
+        no flow."""
+        self.src = src
+        """Name of the host that sends the flow."""
+        self.dst = dst
+        """Name of the host that receives the flow."""
+        self.time_ps = time_ps
+        """Simulated time at which the classifier failed (ps)."""
+        self.traceback = traceback
+        """Traceback of the classifier's exception as text, also from another process; empty without
+        an exception."""
 
 
 class ControlError(RunError):

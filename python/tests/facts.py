@@ -17,6 +17,7 @@ def facts(thing: Any) -> Any:
     """All public data of an object, including data from its files."""
     import bufferlab
     from bufferlab import sonic
+    from bufferlab._custom import Custom
 
     if isinstance(thing, bufferlab.Run):
         summary = {name: repr(value) for name, value in thing.summary.items()}
@@ -44,7 +45,7 @@ def facts(thing: Any) -> Any:
         return [str(thing), repr(thing.args), repr({name: value for name, value in vars(thing).items() if name != "args"})]
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         return [type(thing).__name__, {field.name: facts(getattr(thing, field.name)) for field in dataclasses.fields(thing)}]
-    if isinstance(thing, (bufferlab.Policy, bufferlab.MarkingRule, bufferlab.Workload, bufferlab.CongestionControl)):
+    if isinstance(thing, Custom):
         return [type(thing).__name__, repr(vars(thing))]
     return repr(thing)
 

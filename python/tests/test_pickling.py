@@ -29,7 +29,7 @@ from bufferlab import executors, gym
 from .facts import facts, plain
 
 OWN = '''
-from bufferlab import CongestionControl, Flow, MarkingRule, Policy, Verdict, Workload
+from bufferlab import Classifier, CongestionControl, Flow, MarkingRule, Policy, Topology, Verdict, Workload
 
 seen = {}
 
@@ -56,13 +56,24 @@ class Control(CongestionControl):
         if ack.telemetry:
             seen["Hop"] = ack.telemetry[0]
 
+class Sorts(Classifier):
+    name = "stored-classifier"
+    def classify(self, packet):
+        seen["Unclassified"] = packet
+        return packet.mapped
+
+class Pair(Topology):
+    name = "stored_pair"
+    def graph(self):
+        return ["a", "b"], ["s"], []
+
 class Pulse(Workload):
     name = "stored_pulse"
     def flows(self, random):
         yield Flow(0, 0, 1, 1000)
 '''
 
-REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "BufferVectorEnv", "Departure", "Hop", "Markable", "Probe", "Simulation", "Tuner"}
+REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "BufferVectorEnv", "Departure", "Hop", "Markable", "Probe", "Simulation", "Tuner", "Unclassified"}
 """Classes whose objects cannot be pickled: objects that run, show a run at one moment, or have a
 connection."""
 
@@ -98,9 +109,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
     """Returns an object of every class, by the name of the class; results are
     in temporary folders."""
-    for one in (own.Stored, own.Marks, own.Control, own.Pulse):
+    for one in (own.Stored, own.Marks, own.Control, own.Pulse, own.Sorts):
         bufferlab.register(one)
     watched = star.with_({"switch.policy": own.Stored, "switch.ecn": {"kind": own.Marks}, "transport.0.congestion_control": own.Control})
+    watched = watched.set("switch.classifier", own.Sorts)
     bufferlab.run(watched)
     run = bufferlab.run(star)
     comparison = bufferlab.compare(star, ["dt", "cs"], seeds=2)
@@ -124,6 +136,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
     parameter = bufferlab.policy_info("dt").parameters[0]
     conformance = bufferlab.conformance("dt", effort="quick")
     errors = {
+        "ClassifierError": bufferlab.ClassifierError("m", "h", "c", "s", 1, "a", "b", 2, "t"),
         "ControlError": bufferlab.ControlError("m", "h", "c", 1, "a", "b", 2, "on_ack", "t"),
         "DomainError": bufferlab.DomainError("alpha", 1.0, "more"),
         "MarkingError": bufferlab.MarkingError("m", "h", "r", "s", 1, 2, 3, "t"),
@@ -147,11 +160,13 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Box": gym.Box(0.0, 1.0, (3,), seed=1),
         "BufferEnv": gym.BufferEnv(star),
         "BufferVectorEnv": gym.BufferVectorEnv(star, 2),
+        "Cable": bufferlab.Cable("a", "b", 1, 2),
         "Caveat": bufferlab.Caveat("a", "b", "c"),
         "Cell": comparison[metric.id]["cs"],
         "checks.Check": conformance.checks[0],
         "_derivations.Check": theory.Check("a", 1.0, 1.0, "equal", 0.0, True),
         "Choice": what_if.choices[0],
+        "Classifier": own.Sorts(2),
         "Comparison": comparison,
         "Configuration": switch,
         "Confirmation": tuning.confirm(seeds=1),
@@ -197,6 +212,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Table": run.flows,
         "Trial": bufferlab.trial("dt", arrivals=100),
         "TunedProfile": sonic.TunedProfile("a", 1, 1, (0, 2), 3),
+        "Topology": own.Pair(),
         "Tuner": object.__new__(sonic.Tuner),
         "Tuning": tuning,
         "Unit": executors.Unit("a", (), (), False, None, ("1", None), None),

@@ -241,6 +241,9 @@ impl Handle {
         if let Some(failure) = self.core.take_marking_failure() {
             return Err(Failure::failed(format!("the marking rule failed: {failure}")));
         }
+        if let Some(failure) = self.core.classifier_failure() {
+            return Err(Failure::failed(format!("the classifier failed: {failure}")));
+        }
         Ok(())
     }
 }

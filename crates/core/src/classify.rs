@@ -10,6 +10,7 @@
 mod elephant_trap;
 mod priority;
 
+use crate::failure::ClassifierFailure;
 use crate::flows::FlowKey;
 use crate::header::Header;
 use crate::tags::Tags;
@@ -68,6 +69,16 @@ pub fn find_classifier(name: &str) -> Option<&'static ClassifierInfo> {
 /// domain.
 pub fn register_classifier(info: ClassifierInfo) -> Result<&'static ClassifierInfo, RegisterError> {
     CLASSIFIERS.register(info)
+}
+
+/// Registers a classifier like [`register_classifier`], but replaces a custom classifier that has
+/// the name already ([`Registry::replace`]).
+///
+/// # Errors
+/// Returns the errors of [`register_classifier`]. Also fails if a different classifier has one of
+/// the names.
+pub fn replace_classifier(info: ClassifierInfo) -> Result<&'static ClassifierInfo, RegisterError> {
+    CLASSIFIERS.replace(info)
 }
 
 /// Builds a classifier from complete parameters, for ports with the given number of queues.
@@ -155,6 +166,12 @@ pub trait Classify: fmt::Debug + Send + CloneClassify {
     /// Returns the queue within the port and the tags of an arriving packet. A queue number beyond
     /// the last queue selects the last queue. The method is on the hot path: allocate no memory.
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
+
+    /// The first failure that made the classifier's answers meaningless. After a failure, the
+    /// switch refuses packets with [`crate::DropReason::PolicyFault`].
+    fn failure(&self) -> Option<&ClassifierFailure> {
+        None
+    }
 }
 
 /// Copies a boxed classifier with its state, since switches can be copied. Every [`Classify`] that
@@ -233,6 +250,21 @@ impl Classifier {
     pub fn custom(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
         let custom = Custom { classify, queues_per_port, last: None };
         Self { behind: Some(Box::new(Behind::Custom(custom))), ..Self::identity(queues_per_port) }
+    }
+
+    /// The first failure of a custom classifier ([`Classify::failure`]). Other classifiers do not
+    /// fail.
+    #[must_use]
+    pub fn failure(&self) -> Option<&ClassifierFailure> {
+        match self.behind.as_deref()? {
+            Behind::Custom(custom) => custom.classify.failure(),
+            Behind::Trap(_) => None,
+        }
+    }
+
+    /// Whether the classifier is custom code, which may fail.
+    pub(crate) fn is_custom(&self) -> bool {
+        matches!(self.behind.as_deref(), Some(Behind::Custom(_)))
     }
 
     /// Whether the classifier has only a priority map, so that a call of `classify` changes no

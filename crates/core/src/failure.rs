@@ -1,4 +1,4 @@
-//! Failures of a policy or a marking rule. Decisions after a failure have no meaning.
+//! Failures of a policy, a marking rule or a classifier. Decisions after a failure have no meaning.
 
 use crate::buffer::{Buffer, QueueId};
 use bufferlab_units::Time;
@@ -101,6 +101,33 @@ impl fmt::Display for MarkingFailure {
 }
 
 impl Error for MarkingFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+/// A failure of a custom classifier, with the packet for which the switch called the classifier.
+#[derive(Clone, Debug)]
+pub struct ClassifierFailure {
+    /// Time of the classifier's failure.
+    pub now: Time,
+    /// Handle of the packet's flow, as the classifier sees it. `None` if the failure concerns no
+    /// packet.
+    pub flow: Option<u32>,
+    /// Description of the classifier's failure in one sentence.
+    pub what: String,
+    /// Underlying error of the classifier, if any.
+    pub cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for ClassifierFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hook = if self.flow.is_some() { "classify: " } else { "" };
+        write!(f, "{hook}{}", self.what)
+    }
+}
+
+impl Error for ClassifierFailure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
     }

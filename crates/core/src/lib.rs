@@ -73,10 +73,10 @@ pub use bufferlab_params::{
 };
 pub use classify::{
     BUILT_IN_CLASSIFIERS, CLASSIFIERS, Classifier, ClassifierInfo, Classify, ElephantTrap, Unclassified,
-    find_classifier, register_classifier,
+    find_classifier, register_classifier, replace_classifier,
 };
 pub use event::{Effect, Observer, PacketEvent, Refusal, SwitchEvent};
-pub use failure::{MarkingFailure, PolicyFailure};
+pub use failure::{ClassifierFailure, MarkingFailure, PolicyFailure};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit, flow_tables_bytes};
 pub use hardware::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
 pub use header::{Ecn, Header};

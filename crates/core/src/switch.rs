@@ -8,7 +8,7 @@ pub use self::fork::build_policy;
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
 use crate::event::{Observer, Refusal, SwitchEvent};
-use crate::failure::{MarkingFailure, PolicyFailure};
+use crate::failure::{ClassifierFailure, MarkingFailure, PolicyFailure};
 use crate::hardware::Hardware;
 use crate::header::{Ecn, Header};
 use crate::mark::{Markable, Marker, Moment};
@@ -270,8 +270,9 @@ pub struct Switch<P> {
     /// Whether the switch must call the marker for arrivals, and for departures.
     marks_arrivals: bool,
     marks_departures: bool,
-    /// Whether the marking rule may drop arrivals.
-    drops_by_marker: bool,
+    /// Whether the switch may refuse arrivals without asking the policy: the marking rule may drop
+    /// packets, or the classifier may fail.
+    refuses_early: bool,
     policy: P,
     classifier: Classifier,
     ports: Vec<Port>,
@@ -326,6 +327,7 @@ impl<P: Policy> Switch<P> {
         let ingress_ports = ports + config.foreign_ports;
         let ingress_queues = ingress_ports * config.queues_per_port;
         let hooks = policy.hooks();
+        let refuses_early = classifier.is_custom() || config.marker.as_ref().is_some_and(Marker::may_drop);
         let mut switch = Self {
             buffer: Buffer::with_reserves(
                 config.capacity,
@@ -341,7 +343,7 @@ impl<P: Policy> Switch<P> {
             marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.marks_at(Moment::Enqueue)),
             dctcp_thresholds: config.marker.as_ref().and_then(Marker::steps_on_arrival),
             marks_departures: config.marker.as_ref().is_some_and(|marker| marker.marks_at(Moment::Dequeue)),
-            drops_by_marker: config.marker.as_ref().is_some_and(Marker::may_drop),
+            refuses_early,
             marker: config.marker.clone(),
             ports: vec![Port::default(); ports],
             is_stateful: config.scheduler.is_stateful(),
@@ -540,21 +542,33 @@ impl<P: Policy> Switch<P> {
         self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
     }
 
+    /// The first failure of a custom classifier ([`crate::Classify::failure`]). A packet refused
+    /// with [`DropReason::PolicyFault`] indicates a failure.
+    #[must_use]
+    pub fn classifier_failure(&self) -> Option<&ClassifierFailure> {
+        self.classifier.failure()
+    }
+
     /// Whether the chip is ideal and no watchdog discards packets, so that the hot path suffices
     /// ([`Self::ideal`]).
     fn is_ideal(&self) -> bool {
         self.hardware == Hardware::IDEAL
-            && !self.drops_by_marker
+            && !self.refuses_early
             && !self.scheduler.limits_rates()
             && self.ports.iter().all(|port| port.discard_mask == 0)
     }
 
-    /// Whether the marking rule drops the arriving packet, because the rule cannot mark the packet.
-    fn is_dropped_by_marker(&mut self, arrival: &Arrival) -> bool {
+    /// Reason to refuse the arriving packet without asking the policy: the classifier has failed,
+    /// or the marking rule drops the packet because the rule cannot mark the packet.
+    fn early_refusal(&mut self, arrival: &Arrival) -> Option<DropReason> {
+        if self.classifier.failure().is_some() {
+            return Some(DropReason::PolicyFault);
+        }
         let Arrival { now, header, queue, port, priority, .. } = *arrival;
         let (moment, waited) = (Moment::Enqueue, Time::ZERO);
         let packet = Markable { now, waited, header, moment, queue, port, priority };
-        self.marker.as_mut().is_some_and(|marker| marker.drops(packet, &self.buffer))
+        let is_dropped = self.marker.as_mut().is_some_and(|marker| marker.drops(packet, &self.buffer));
+        is_dropped.then_some(DropReason::Early)
     }
 
     /// Decisions made before the policy is called. Reasons are a pause storm, an uncharged
@@ -567,8 +581,10 @@ impl<P: Policy> Switch<P> {
         if self.hardware.is_uncharged(arrival.priority) {
             return Some(Ok(Account::Minimum));
         }
-        if self.drops_by_marker && self.is_dropped_by_marker(&arrival) {
-            return Some(Err(DropReason::Early));
+        if self.refuses_early
+            && let Some(reason) = self.early_refusal(&arrival)
+        {
+            return Some(Err(reason));
         }
         let port_bytes = self.buffer.port_bytes(arrival.port) + u64::from(arrival.header.size);
         if self.buffer.fits_reserve(arrival.queue, arrival.port, arrival.header.size) {

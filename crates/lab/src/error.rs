@@ -80,6 +80,7 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::PolicyFailed(_) => {
             "mend the policy: its run has no result; the conformance suite shows the shortest script that breaks it"
         }
+        SimError::ClassifierFailed(_) => "mend the classifier: its run has no result",
         SimError::MarkingFailed(_) => "mend the marking rule: its run has no result",
         SimError::ControlFailed(_) => "mend the congestion control: its run has no result",
         SimError::CongestionControl(_) | SimError::ControlParameter { .. } => {

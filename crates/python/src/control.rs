@@ -6,7 +6,7 @@
 
 mod view;
 
-use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords};
+use crate::custom::{InPython, PlainParameter, Trouble, declared, keep, keywords, refusal};
 use bufferlab_params::{BuildError, Params};
 use bufferlab_transport::{
     AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, ControlFailure, Controller, Starter,
@@ -96,10 +96,7 @@ fn build(
             };
             maker.make(py, &mut first_window(config)).map(|_| maker)
         };
-        make().map_err(|error| {
-            let message = format!("{name} {}", Raised::new(py, error).in_short());
-            BuildError { param: "name", message }
-        })
+        make().map_err(|error| BuildError { param: "name", message: refusal(py, name, error) })
     })?;
     Ok(Box::new(move |config, window| CongestionControl::boxed(maker.start(config, window))))
 }
@@ -157,6 +154,8 @@ struct PythonControl {
     /// Whether a congestion control of the transport has failed. After a failure, no congestion
     /// control of the transport is called.
     silenced: Arc<AtomicBool>,
+    /// Time of the last call. Calls without a time argument use this time.
+    now: Time,
     failure: Option<ControlFailure>,
 }
 
@@ -193,7 +192,7 @@ impl PythonControl {
 
     /// Creates a congestion control whose Python methods are never called.
     fn silent(silenced: &Arc<AtomicBool>) -> Self {
-        Self { instance: None, shown: None, silenced: Arc::clone(silenced), failure: None }
+        Self { instance: None, shown: None, silenced: Arc::clone(silenced), now: Time::ZERO, failure: None }
     }
 
     #[cold]
@@ -218,6 +217,7 @@ impl PythonControl {
         if self.silenced.load(Ordering::Relaxed) {
             return;
         }
+        self.now = now;
         let failed = Python::attach(|py| {
             let shown = shown.bind(py);
             let answer = shown.try_borrow_mut().map(|mut shown| shown.0 = *window).map_err(PyErr::from);
@@ -286,9 +286,8 @@ impl Controller for PythonControl {
             Some(shown) => Python::attach(|py| shown.borrow(py).0),
             None => return,
         };
-        self.call_hook(&mut unchanged, (Time::ZERO, BEGIN_MESSAGE), |method, _| {
-            method.call1((idle.0,)).map(drop)
-        });
+        let now = Time(self.now.0.saturating_add(idle.0));
+        self.call_hook(&mut unchanged, (now, BEGIN_MESSAGE), |method, _| method.call1((idle.0,)).map(drop));
     }
 
     fn take_failure(&mut self) -> Option<ControlFailure> {
@@ -312,10 +311,10 @@ impl PythonControl {
 impl Clone for PythonControl {
     fn clone(&self) -> Self {
         Python::attach(|py| match self.copy(py) {
-            Ok(copy) => Self { failure: self.failure.clone(), ..copy },
+            Ok(copy) => Self { now: self.now, failure: self.failure.clone(), ..copy },
             Err(error) => {
                 let mut silent = Self::silent(&self.silenced);
-                silent.fail(py, Time::ZERO, "__deepcopy__", Trouble::Raised(error));
+                silent.fail(py, self.now, "copy.deepcopy", Trouble::Raised(error));
                 silent
             }
         })

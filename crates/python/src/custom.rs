@@ -1,12 +1,14 @@
-//! Common parts of custom policies, congestion controls, marking rules and workloads in Python:
-//! parameters, and failures of methods.
+//! Common parts of custom policies, congestion controls, marking rules, classifiers, workloads and
+//! topologies in Python: parameters, and failures of methods.
 
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_params::Word;
-use bufferlab_scenario::{parse_size, parse_time};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use bufferlab_scenario::{parse_rate, parse_size, parse_time};
+use bufferlab_units::{BitRate, Time};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTracebackMethods};
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -61,30 +63,40 @@ pub(crate) fn keywords<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<
 fn parameter((name, default, kind, min, max, words, doc): PlainParameter<'_>) -> PyResult<ParamInfo> {
     let wrong = |why: String| PyValueError::new_err(format!("parameter {name}: {why}"));
     let whole = |bound: Option<f64>| bound.unwrap_or(0.0) as u64;
+    let no_default = |expected: &str| wrong(format!("its default is {default}, expected {expected}"));
+    let number = || default.extract::<u64>().map_err(|_| no_default("a whole number, 0 or more"));
+    let text = |expected: &str| default.extract::<String>().map_err(|_| no_default(expected));
     let (kind, default) = match kind.as_str() {
         "ratio" => {
             let (min, max) = (min.unwrap_or(0.0), max.unwrap_or(1e9));
             (ParamKind::Ratio { min, max }, ParamValue::Ratio(default.extract()?))
         }
-        "count" => (ParamKind::at_least(whole(min)), ParamValue::Count(default.extract()?)),
+        "count" => {
+            let kind = ParamKind::Count { min: whole(min), max: max.map_or(u64::MAX, |max| max as u64) };
+            (kind, ParamValue::Count(number()?))
+        }
         "flag" => (ParamKind::Flag, ParamValue::Flag(default.extract()?)),
         "bytes" => {
-            let bytes = match default.extract::<u64>() {
-                Ok(bytes) => bytes,
-                Err(_) => {
-                    parse_size(&default.extract::<String>()?).map_err(|error| wrong(error.to_string()))?
-                }
+            let bytes = match default.extract::<String>() {
+                Ok(text) => parse_size(&text).map_err(|error| wrong(error.to_string()))?,
+                Err(_) => number()?,
             };
             (ParamKind::Bytes { min: whole(min) }, ParamValue::Bytes(bytes))
         }
         "time" => {
-            let time = parse_time(&default.extract::<String>()?).map_err(|error| wrong(error.to_string()))?;
-            (ParamKind::Time { min: bufferlab_units::Time(whole(min)) }, ParamValue::Time(time))
+            let time = parse_time(&text("a time such as \"80 us\"")?);
+            let time = time.map_err(|error| wrong(error.to_string()))?;
+            (ParamKind::Time { min: Time(whole(min)) }, ParamValue::Time(time))
+        }
+        "rate" => {
+            let rate = parse_rate(&text("a rate such as \"10 Gb/s\"")?);
+            let rate = rate.map_err(|error| wrong(error.to_string()))?;
+            (ParamKind::Rate { min: BitRate(whole(min).max(1)) }, ParamValue::Rate(rate))
         }
         "choice" => {
             let word = |name: String| Word { name: name.leak(), meaning: "" };
             let words: Vec<Word> = words.into_iter().map(word).collect();
-            (ParamKind::Choice(words.leak()), ParamValue::Choice(default.extract::<String>()?.into()))
+            (ParamKind::Choice(words.leak()), ParamValue::Choice(text("a word")?.into()))
         }
         other => return Err(wrong(format!("there is no kind {other:?}"))),
     };
@@ -128,6 +140,27 @@ impl Trouble {
             }
         }
     }
+}
+
+thread_local! {
+    /// Ctrl-C or `sys.exit()` in the constructor of a custom class on the current thread.
+    static INTERRUPTION: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Describes the exception that a custom class raised before its run, in one sentence that begins
+/// with `name`. Ctrl-C and `sys.exit()` are kept for [`interruption`].
+#[cold]
+pub(crate) fn refusal(py: Python<'_>, name: &str, error: PyErr) -> String {
+    if !error.is_instance_of::<PyException>(py) {
+        INTERRUPTION.set(Some(error.clone_ref(py)));
+    }
+    format!("{name} {}", Raised::new(py, error).in_short())
+}
+
+/// Returns once the exception of Ctrl-C or `sys.exit()` that ended the constructor of a custom class
+/// on the current thread.
+pub(crate) fn interruption() -> Option<PyErr> {
+    INTERRUPTION.take()
 }
 
 /// An error that caused the failure of a custom class.

@@ -1,7 +1,7 @@
 //! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`. Python defines the
 //! exception classes, so users can document, subclass and pickle these classes.
 
-use crate::custom::Raised;
+use crate::custom::{Raised, interruption};
 use crate::words;
 use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
@@ -9,7 +9,7 @@ use bufferlab_params::suggestion;
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::{A_VARIANT, COMMAND_LINE, LoadError, Problem};
-use bufferlab_sim::{FailedControl, FailedMarking, FailedPolicy, SimError};
+use bufferlab_sim::{FailedClassifier, FailedControl, FailedMarking, FailedPolicy, SimError};
 use bufferlab_theory::forms::DomainError;
 use bufferlab_workload::SourceError;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
@@ -90,8 +90,12 @@ pub(crate) fn plain(problem: &Problem) -> Plain {
     )
 }
 
-/// Creates a `ScenarioError` with every problem of the scenario.
+/// Creates a `ScenarioError` with every problem of the scenario. If Ctrl-C or `sys.exit()` ended the
+/// constructor of a custom class, returns their exception instead.
 pub(crate) fn scenario(py: Python<'_>, error: &LoadError) -> PyErr {
+    if let Some(interruption) = interruption() {
+        return interruption;
+    }
     let problems: Vec<_> = error.problems().iter().map(plain).collect();
     raised(py, "ScenarioError", |class| class.call_method1("_of", (problems,)))
 }
@@ -105,11 +109,17 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if error.is_interruption() {
         return PyKeyboardInterrupt::new_err(());
     }
+    if let Some(interruption) = interruption() {
+        return interruption;
+    }
     if let RunError::Simulation(SimError::PolicyFailed(failed)) = error {
         return policy(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
     if let RunError::Simulation(SimError::MarkingFailed(failed)) = error {
         return marking(py, error.to_string(), &words::in_python(error.hint()), failed);
+    }
+    if let RunError::Simulation(SimError::ClassifierFailed(failed)) = error {
+        return classifier(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
     if let RunError::Simulation(SimError::ControlFailed(failed)) = error {
         return control(py, error.to_string(), &words::in_python(error.hint()), failed);
@@ -128,6 +138,16 @@ fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) 
     let raised = Raised::find_in(failure.cause.as_deref());
     let fields = (message, help, control, flow, src, dst, time.0, failure.hook, traceback(raised));
     caused(py, self::raised(py, "ControlError", |class| class.call1(fields)), raised)
+}
+
+/// Creates a `ClassifierError`, caused by the exception of a classifier.
+fn classifier(py: Python<'_>, message: String, help: &str, failed: &FailedClassifier) -> PyErr {
+    let FailedClassifier { classifier, switch, flow, time, failure } = failed;
+    let raised = Raised::find_in(failure.cause.as_deref());
+    let number = flow.as_ref().map(|flow| flow.0);
+    let (src, dst) = flow.as_ref().map_or(("", ""), |(_, src, dst)| (src.as_str(), dst.as_str()));
+    let fields = (message, help, classifier, switch, number, src, dst, time.0, traceback(raised));
+    caused(py, self::raised(py, "ClassifierError", |class| class.call1(fields)), raised)
 }
 
 /// Creates a `MarkingError`, caused by the exception of a marking rule.

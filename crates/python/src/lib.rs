@@ -5,6 +5,7 @@
 //! values. Errors are raised as exceptions of `bufferlab.exceptions`. Other Python threads can run
 //! during a simulation.
 
+mod classifier;
 mod control;
 mod custom;
 mod errors;
@@ -20,6 +21,7 @@ mod scenario;
 mod sonic;
 mod stepping;
 mod theory;
+mod topology;
 mod words;
 mod workload;
 
@@ -30,6 +32,8 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Contents of the extension module. The stub is `python/bufferlab/_bufferlab.pyi`.
 #[pymodule]
 mod _bufferlab {
+    #[pymodule_export]
+    use super::classifier::{Unclassified, register_classifier};
     #[pymodule_export]
     use super::control::{Ack, Hop, PlainWindow, register_congestion_control};
     #[pymodule_export]
@@ -58,6 +62,8 @@ mod _bufferlab {
     use super::stepping::Stepper;
     #[pymodule_export]
     use super::theory::{calculate, quantity, replay, theory_figure, theory_figures};
+    #[pymodule_export]
+    use super::topology::{Cable, register_topology};
     #[pymodule_export]
     use super::workload::{Flow, register_workload};
     #[pymodule_export]

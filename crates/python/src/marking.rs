@@ -4,7 +4,7 @@
 //! failure, the rule marks no packets. The driver of the switch then ends the run
 //! ([`MarkingRule::take_failure`]).
 
-use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
+use crate::custom::{InPython, PlainParameter, Trouble, declared, keep, keywords, nonsense, refusal};
 use crate::policy::{Buffer, lend, packet_class, switch};
 use bufferlab_core::mark::Moment;
 use bufferlab_core::{
@@ -58,10 +58,9 @@ fn build(
             let object = class.bind(py).call((switch(py, shape)?,), Some(&keywords(py, params)?))?;
             PythonRule::new(&object)
         };
-        make().map(Marking::boxed).map_err(|error| {
-            let message = format!("{name} {}", Raised::new(py, error).in_short());
-            BuildError { param: "kind", message }
-        })
+        make()
+            .map(Marking::boxed)
+            .map_err(|error| BuildError { param: "kind", message: refusal(py, name, error) })
     })
 }
 
@@ -115,9 +114,10 @@ impl Clone for PythonRule {
     fn clone(&self) -> Self {
         Python::attach(|py| {
             self.copy(py).unwrap_or_else(|error| {
-                let mut failed = Self { instance: None, has_failed: true, failure: None };
-                failed.fail(py, (Time::ZERO, QueueId(0)), Trouble::Raised(error));
-                failed
+                let (what, cause) = Trouble::Raised(error).in_short(py);
+                let (now, queue, what) = (Time::ZERO, QueueId(0), format!("copy.deepcopy: {what}"));
+                let failure = Some(MarkingFailure { now, queue, what, cause });
+                Self { instance: None, has_failed: true, failure }
             })
         })
     }

@@ -6,7 +6,7 @@ mod trial;
 mod verdict;
 mod view;
 
-use crate::custom::{InPython, PlainParameter, Raised, declared, keep, keywords};
+use crate::custom::{InPython, PlainParameter, declared, keep, keywords, refusal};
 use crate::errors;
 use adapter::PythonPolicy;
 use bufferlab_core::{
@@ -20,7 +20,7 @@ use pyo3::types::{PyBool, PyDict, PyType};
 pub(crate) use check::check_policy;
 pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
-pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend, packet_class};
+pub(crate) use view::{Arrival, Buffer, Departure, Weight, header_class, lend, packet_class};
 
 /// Names of the registered policies that are Python classes.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
@@ -68,10 +68,9 @@ fn build(
             let object = class.bind(py).call((switch(py, shape)?,), Some(&values))?;
             PythonPolicy::new(name, &object, hooks, shape.queues_per_port)
         };
-        make().map(|policy| Box::new(policy) as Box<dyn Policy>).map_err(|error| {
-            let raised = Raised::new(py, error);
-            BuildError { param: "name", message: format!("{name} {}", raised.in_short()) }
-        })
+        make()
+            .map(|policy| Box::new(policy) as Box<dyn Policy>)
+            .map_err(|error| BuildError { param: "name", message: refusal(py, name, error) })
     })
 }
 

@@ -3,7 +3,7 @@
 
 use crate::errors;
 use crate::scenario::Loaded;
-use crate::{control, marking, policy};
+use crate::{classifier, control, marking, policy};
 use bufferlab_lab::{Execution, Job, Progress, Watcher};
 use bufferlab_results::RunCaveat;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Relay {
     /// Finished fraction and number of packet-hops of every run.
     runs: Mutex<Vec<(f64, u64)>>,
-    /// Whether each run has a policy, a marking rule or a congestion control in Python.
+    /// Whether each run has a policy, a marking rule, a classifier or a congestion control in Python.
     in_python: Vec<bool>,
     /// Flag that stops all runs that the call executes.
     stopped: Arc<AtomicBool>,
@@ -46,7 +46,9 @@ impl Relay {
             let mut transports = scenario.transports.iter();
             switches.any(|switch| {
                 let marks = switch.ecn.as_ref().is_some_and(|ecn| marking::IN_PYTHON.contains(&ecn.kind));
-                marks || policy::IN_PYTHON.contains(&switch.policy)
+                let classifier = switch.classifier.as_ref();
+                let sorts = classifier.is_some_and(|spec| classifier::IN_PYTHON.contains(&spec.name));
+                marks || sorts || policy::IN_PYTHON.contains(&switch.policy)
             }) || transports.any(|transport| control::IN_PYTHON.contains(&transport.congestion_control))
         };
         Self {
@@ -108,7 +110,7 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run with verdicts, marks or congestion windows from Python keeps the interpreter lock
+    /// A run with verdicts, marks, queues or congestion windows from Python keeps the interpreter lock
     /// until its end. Taking the lock for every decision would cost more than the decision. Other
     /// Python threads run while the custom code runs, as with all Python code.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {

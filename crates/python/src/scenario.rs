@@ -67,6 +67,19 @@ impl Loaded {
         each_once(rules.map(|ecn| ecn.kind.as_str()))
     }
 
+    /// Names of the classifiers of all switches, without repetitions.
+    #[getter]
+    fn classifiers(&self) -> Vec<&str> {
+        let classifiers = self.inner.scenario.switches.iter().filter_map(|switch| switch.classifier.as_ref());
+        each_once(classifiers.map(|classifier| classifier.name.as_str()))
+    }
+
+    /// Kind of the topology.
+    #[getter]
+    fn topology(&self) -> &str {
+        &self.inner.scenario.topology.kind
+    }
+
     /// Kinds of all workloads, without repetitions.
     #[getter]
     fn workloads(&self) -> Vec<&str> {

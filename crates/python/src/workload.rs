@@ -1,7 +1,7 @@
 //! Custom workloads in Python: a registered class, with one instance per workload entry of a
 //! scenario. In each run, an instance generates its flows once.
 
-use crate::custom::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
+use crate::custom::{PlainParameter, Trouble, declared, keep, keywords, nonsense, refusal};
 use crate::errors;
 use bufferlab_params::{Fault, Faults, Params};
 use bufferlab_units::{RandomStream, Time};
@@ -125,8 +125,7 @@ fn build(
             Ok(PythonWorkload { name, object: object.unbind(), hosts, words })
         };
         make().map(|workload| Box::new(workload) as Box<dyn Workload>).map_err(|error| {
-            let message = format!("{name} {}", Raised::new(py, error).in_short());
-            Fault::new("kind", message, "its class refuses to be built").into()
+            Fault::new("kind", refusal(py, name, error), "its class refuses to be built").into()
         })
     })
 }
@@ -158,6 +157,9 @@ impl PythonWorkload {
         let own = traffic.label().to_owned();
         let mut tags: BTreeMap<String, u16> = BTreeMap::new();
         let mut flows = Vec::new();
+        if !answer.hasattr("__iter__")? {
+            return Err(nonsense(&answer, "flows: yield bufferlab.Flow(...)"));
+        }
         for item in answer.try_iter()? {
             let item = item?;
             let Ok(flow) = item.cast::<Flow>() else {

@@ -34,7 +34,9 @@ pub use bufferlab_document::quantity::{
 };
 pub use bufferlab_document::setting::Setting;
 pub use bufferlab_document::{LoadError, Problem};
-pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology};
+pub use bufferlab_topology::{
+    GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology, replace_topology,
+};
 pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
 pub use limits::{EXPLAINED, LIMITS};
 pub use load::{

@@ -36,6 +36,9 @@ pub enum SimError {
     /// A custom marking rule failed during the run. The rule's later marks have no meaning.
     #[error(transparent)]
     MarkingFailed(Box<FailedMarking>),
+    /// A custom classifier failed during the run. Later queues would be arbitrary.
+    #[error(transparent)]
+    ClassifierFailed(Box<FailedClassifier>),
     /// A congestion control failed during the run. Packets that this congestion control sends later
     /// have no meaning.
     #[error(transparent)]
@@ -199,6 +202,29 @@ pub struct FailedMarking {
     pub time: bufferlab_units::Time,
     /// Kind of the marking rule's failure, with the error that caused the failure.
     pub failure: bufferlab_core::MarkingFailure,
+}
+
+/// A classifier that failed during the run. The error is boxed in [`SimError`], for the reason given
+/// at [`FailedPolicy`].
+#[derive(Debug, Error)]
+#[error("classifier {classifier} failed in switch {switch}{} at {time}: {failure}", of_flow(flow.as_ref()))]
+pub struct FailedClassifier {
+    /// Name of the classifier that failed.
+    pub classifier: String,
+    /// Name of the switch of the classifier.
+    pub switch: String,
+    /// Flow of the packet: its number, as in the table of flows, and the names of its sender and
+    /// receiver. `None` if the failure concerns no packet, or the flow has ended.
+    pub flow: Option<(u64, String, String)>,
+    /// Time at which the classifier failed.
+    pub time: bufferlab_units::Time,
+    /// Kind of the classifier's failure, with the error that caused the failure.
+    pub failure: bufferlab_core::ClassifierFailure,
+}
+
+/// Flow of a failure for an error message, such as " (flow 12, h3 to h0)".
+fn of_flow(flow: Option<&(u64, String, String)>) -> String {
+    flow.map_or_else(String::new, |(number, src, dst)| format!(" (flow {number}, {src} to {dst})"))
 }
 
 /// Place of a failure for an error message, such as "switch leaf0 (port 3, priority 1)".

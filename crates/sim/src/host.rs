@@ -294,6 +294,14 @@ impl Hosts {
         self.transports.iter().any(|transport| matches!(transport.control, Control::Pace { .. }))
     }
 
+    /// Number and description of the flow with this handle. `None` if the flow has ended.
+    pub(crate) fn flow_of(&self, flow: FlowHandle) -> Option<(u64, &FlowSpec)> {
+        let is_it = |slot: &FlowSlot| self.flows.senders[*slot].handle == flow;
+        let slot = self.flows.live_slots().find(is_it)?;
+        let info = self.flows.info(slot);
+        Some((info.number, &info.spec))
+    }
+
     /// Removes and returns the failure of a live flow's congestion control.
     fn failure_of(&mut self, slot: FlowSlot) -> Option<FailedFlow> {
         let flow = &mut self.flows.senders[slot];

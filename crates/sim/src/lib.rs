@@ -53,7 +53,7 @@ mod world;
 pub use engine::inspection::{FlowView, QueueView, SwitchView};
 pub use engine::steering::NewFlow;
 pub use engine::{Progress, Simulation};
-pub use error::{FailedControl, FailedMarking, FailedPolicy, FullCard, SimError};
+pub use error::{FailedClassifier, FailedControl, FailedMarking, FailedPolicy, FullCard, SimError};
 pub use limits::LIMITS;
 pub use memory::{MemoryEstimate, MemoryPart};
 pub use observe::explain::{ExplainRequest, ExplainedEvent, Explanations};

@@ -17,6 +17,7 @@ pub(crate) use slice::{QueuePlace, Slice};
 use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::{FailedMarking, FailedPolicy};
+use bufferlab_core::ClassifierFailure;
 use bufferlab_core::{
     Admission, DropReason, Ecn, Header, IngressId, Opinion, Packet, Panel, PauseLevel, QueueId, Refusal,
     Transmission,
@@ -575,6 +576,16 @@ impl SwitchNode {
                 time: failure.now,
                 failure,
             })
+        })
+    }
+
+    /// The first failure of a classifier of this switch, with the name of the classifier. A
+    /// policy's classifier has the policy's name.
+    #[cold]
+    pub(crate) fn classifier_failure(&self) -> Option<(&str, &ClassifierFailure)> {
+        self.slices().find_map(|slice| {
+            let name = slice.classifier.as_ref().unwrap_or(&slice.policy.0);
+            Some((name.as_str(), slice.core.classifier_failure()?))
         })
     }
 

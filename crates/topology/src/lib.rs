@@ -12,7 +12,7 @@ mod registry;
 
 pub use limits::LIMITS;
 pub use problems::GraphProblem;
-pub use registry::{BuildTopology, TOPOLOGIES, TopologyInfo, register_topology};
+pub use registry::{BuildTopology, TOPOLOGIES, TopologyInfo, register_topology, replace_topology};
 
 use bufferlab_params::choices;
 use bufferlab_units::{BitRate, Time};

@@ -44,3 +44,13 @@ const COMMON: &[&str] = &["multipath", "change", "route"];
 pub fn register_topology(info: TopologyInfo) -> Result<&'static TopologyInfo, RegisterError> {
     TOPOLOGIES.register_below(COMMON, info)
 }
+
+/// Registers a topology like [`register_topology`], but replaces a custom topology that has the
+/// name already ([`Registry::replace_below`]).
+///
+/// # Errors
+/// Returns the errors of [`register_topology`]. Also fails if a different topology has one of the
+/// names.
+pub fn replace_topology(info: TopologyInfo) -> Result<&'static TopologyInfo, RegisterError> {
+    TOPOLOGIES.replace_below(COMMON, info)
+}

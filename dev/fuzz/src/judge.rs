@@ -333,9 +333,10 @@ fn stopped(error: &SimError) -> Result<Outcome, Fault> {
         // The number of concurrent flows and packets is known only during the run.
         SimError::TooLarge { .. } | SimError::CardFull(_) => Ok(Outcome::Refused),
         SimError::Broken { .. } | SimError::LostTrack { .. } => Err(Fault::Broken(error.to_string())),
-        SimError::PolicyFailed(_) | SimError::MarkingFailed(_) | SimError::ControlFailed(_) => {
-            Err(Fault::Failed(error.to_string()))
-        }
+        SimError::PolicyFailed(_)
+        | SimError::MarkingFailed(_)
+        | SimError::ClassifierFailed(_)
+        | SimError::ControlFailed(_) => Err(Fault::Failed(error.to_string())),
         _ => Err(Fault::Disagrees(error.to_string())),
     }
 }

@@ -50,6 +50,8 @@ impl<P: Policy> Switch<P> {
         if self.has_policy_classifier {
             let queues = usize::from(self.buffer.queues_per_port());
             self.classifier = own.unwrap_or_else(|| Classifier::identity(queues));
+            self.refuses_early |= self.classifier.is_custom();
+            self.ideal = self.is_ideal();
         }
         self.policy = policy;
         self.hooks = self.policy.hooks();

@@ -4,7 +4,7 @@
 //! method. After the call, [`Buffer`] raises an error.
 
 use crate::errors;
-use bufferlab_core::{self as core, IngressId, QueueId, Tags};
+use bufferlab_core::{self as core, IngressId, QueueId};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -17,9 +17,52 @@ pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
-/// Defines the Python methods of a type of packets: the getters that all packets have, and
-/// additional methods.
-macro_rules! packet_class {
+/// Defines the Python methods of a type of packets: the getters of the header, and additional
+/// methods. With the word `with_tags`, the tags of the packet are readable, too.
+macro_rules! header_class {
+    (impl $Class:ident { $($methods:tt)* } with_tags) => {
+        $crate::policy::header_class! {
+            impl $Class {
+                $($methods)*
+
+                /// Whether the packet was sent in the first round trip of its flow, before any feedback.
+                #[getter]
+                fn unscheduled(&self) -> bool {
+                    self.0.header.tags.contains(bufferlab_core::Tags::UNSCHEDULED)
+                }
+
+                /// Whether the packet belongs to a short flow, or to the first bytes of any flow.
+                #[getter]
+                fn small(&self) -> bool {
+                    self.0.header.tags.contains(bufferlab_core::Tags::SMALL)
+                }
+
+                /// Whether the packet carries no data (ACK, handshake).
+                #[getter]
+                fn control(&self) -> bool {
+                    self.0.header.tags.contains(bufferlab_core::Tags::CONTROL)
+                }
+
+                /// Whether the packet is a retransmission.
+                #[getter]
+                fn retransmission(&self) -> bool {
+                    self.0.header.tags.contains(bufferlab_core::Tags::RETRANSMISSION)
+                }
+
+                /// Whether the packet belongs to a lossless class.
+                #[getter]
+                fn lossless(&self) -> bool {
+                    self.0.header.tags.contains(bufferlab_core::Tags::LOSSLESS)
+                }
+
+                /// Names of the tags of the packet.
+                #[getter]
+                fn tags(&self) -> Vec<&'static str> {
+                    self.0.header.tags.names().collect()
+                }
+            }
+        }
+    };
     (impl $Class:ident { $($methods:tt)* }) => {
         #[pymethods]
         impl $Class {
@@ -31,24 +74,6 @@ macro_rules! packet_class {
             #[getter]
             fn now_ps(&self) -> u64 {
                 self.0.now.0
-            }
-
-            /// Egress queue of the packet: port * queues per port + priority.
-            #[getter]
-            fn queue(&self) -> u16 {
-                self.0.queue.0
-            }
-
-            /// Egress port of the packet.
-            #[getter]
-            fn port(&self) -> u16 {
-                self.0.port
-            }
-
-            /// Priority of the packet: the index of its queue at the egress port, from 0.
-            #[getter]
-            fn priority(&self) -> u8 {
-                self.0.priority
             }
 
             /// Buffer space that the packet occupies (bytes).
@@ -64,6 +89,38 @@ macro_rules! packet_class {
             }
 
             $($methods)*
+        }
+    };
+}
+pub(crate) use header_class;
+
+/// Defines the Python methods of a type of packets in queues: the getters that all these packets
+/// have, and additional methods. [`header_class`] defines the getters of the header.
+macro_rules! packet_class {
+    (impl $Class:ident { $($methods:tt)* } $($tags:ident)?) => {
+        $crate::policy::header_class! {
+            impl $Class {
+                /// Egress queue of the packet: port * queues per port + priority.
+                #[getter]
+                fn queue(&self) -> u16 {
+                    self.0.queue.0
+                }
+
+                /// Egress port of the packet.
+                #[getter]
+                fn port(&self) -> u16 {
+                    self.0.port
+                }
+
+                /// Priority of the packet: the index of its queue at the egress port, from 0.
+                #[getter]
+                fn priority(&self) -> u8 {
+                    self.0.priority
+                }
+
+                $($methods)*
+            }
+            $($tags)?
         }
     };
 }
@@ -88,48 +145,13 @@ packet_class! {
             self.0.evictions
         }
 
-        /// Whether the packet was sent in the first round trip of its flow, before any feedback.
-        #[getter]
-        fn unscheduled(&self) -> bool {
-            self.0.header.tags.contains(Tags::UNSCHEDULED)
-        }
-
-        /// Whether the packet belongs to a short flow, or to the first bytes of any flow.
-        #[getter]
-        fn small(&self) -> bool {
-            self.0.header.tags.contains(Tags::SMALL)
-        }
-
-        /// Whether the packet carries no data (ACK, handshake).
-        #[getter]
-        fn control(&self) -> bool {
-            self.0.header.tags.contains(Tags::CONTROL)
-        }
-
-        /// Whether the packet is a retransmission.
-        #[getter]
-        fn retransmission(&self) -> bool {
-            self.0.header.tags.contains(Tags::RETRANSMISSION)
-        }
-
-        /// Whether the packet belongs to a lossless class.
-        #[getter]
-        fn lossless(&self) -> bool {
-            self.0.header.tags.contains(Tags::LOSSLESS)
-        }
-
-        /// Names of the tags of the packet.
-        #[getter]
-        fn tags(&self) -> Vec<&'static str> {
-            self.0.header.tags.names().collect()
-        }
-
         fn __repr__(&self) -> String {
             let core::Arrival { now, header, queue, port, priority, .. } = self.0;
             let size = header.size;
             format!("Arrival({size} B for queue {}, port {port}, priority {priority}, at {now})", queue.0)
         }
     }
+    with_tags
 }
 
 /// A packet that leaves its queue for transmission.

@@ -62,6 +62,7 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
             first_queue: number_of(first_port * queues_per_port),
             shape: config.shape(),
             policy: (spec.policy.clone(), spec.policy_params.clone()),
+            classifier: spec.classifier.as_ref().map(|classifier| classifier.name.clone()),
             marking: spec.ecn.as_ref().map(|ecn| ecn.kind.clone()),
         });
     }

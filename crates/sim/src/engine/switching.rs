@@ -2,13 +2,13 @@
 //! links that go down or come up.
 
 use super::Simulation;
-use crate::SimError;
 use crate::host::Hosts;
-use crate::ids::{CableId, Id, LinkId, PacketId, SwitchId};
+use crate::ids::{CableId, FlowHandle, Id, LinkId, PacketId, SwitchId};
 use crate::pfc::PauseView;
 use crate::world::link::End;
 use crate::world::routing::Routes;
 use crate::world::timers::Timer;
+use crate::{FailedClassifier, SimError};
 
 impl Simulation {
     /// Handles a packet whose last bit has reached `port` of a switch.
@@ -200,9 +200,10 @@ impl Simulation {
         self.lose(packet);
     }
 
-    /// Ends the run if a policy has failed.
+    /// Ends the run if a policy or a classifier has failed.
     #[cold]
     pub(super) fn check_policy(&mut self, switch: SwitchId) -> Result<(), SimError> {
+        self.check_classifier(switch)?;
         let name = &self.plan.topology.switches[switch.index()];
         match self.switches[switch].take_failure(name) {
             Some(failed) => Err(SimError::PolicyFailed(Box::new(failed))),
@@ -210,10 +211,26 @@ impl Simulation {
         }
     }
 
-    /// Ends the run if a marking rule has failed.
+    /// Ends the run if the classifier of a switch has failed.
+    fn check_classifier(&self, switch: SwitchId) -> Result<(), SimError> {
+        let topology = &self.plan.topology;
+        let Some((classifier, failure)) = self.switches[switch].classifier_failure() else { return Ok(()) };
+        let spec = failure.flow.and_then(|flow| self.hosts.flow_of(FlowHandle(flow)));
+        let host = |host: u32| topology.hosts[host as usize].clone();
+        Err(SimError::ClassifierFailed(Box::new(FailedClassifier {
+            classifier: classifier.to_owned(),
+            switch: topology.switches[switch.index()].clone(),
+            flow: spec.map(|(number, spec)| (number, host(spec.src), host(spec.dst))),
+            time: failure.now,
+            failure: failure.clone(),
+        })))
+    }
+
+    /// Ends the run if a marking rule or a classifier has failed.
     #[cold]
     pub(crate) fn check_marking(&mut self) -> Result<(), SimError> {
         for switch in self.switches.ids() {
+            self.check_classifier(switch)?;
             let name = &self.plan.topology.switches[switch.index()];
             if let Some(failed) = self.switches[switch].take_marking_failure(name) {
                 return Err(SimError::MarkingFailed(Box::new(failed)));

@@ -87,6 +87,7 @@ fn try_clone(slice: &Slice) -> Result<Slice, String> {
         core: slice.core.try_clone().ok_or_else(|| slice.policy.0.clone())?,
         shape: slice.shape.clone(),
         policy: slice.policy.clone(),
+        classifier: slice.classifier.clone(),
         marking: slice.marking.clone(),
         ..*slice
     })

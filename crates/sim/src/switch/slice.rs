@@ -15,6 +15,8 @@ pub(crate) struct Slice {
     pub(crate) shape: SwitchShape,
     /// Name and parameters of the slice's policy.
     pub(crate) policy: (String, Vec<(String, ParamValue)>),
+    /// Name of the scenario's classifier. `None` if the policy chooses the classifier.
+    pub(crate) classifier: Option<String>,
     /// Name of the marking rule. `None` if the switch marks no packets.
     pub(crate) marking: Option<String>,
 }

@@ -1,8 +1,11 @@
 //! Tests that a scenario's classifier chooses the queues of packets. The tests cover built-in and
 //! custom classifiers, in every memory of a switch.
 
-use crate::support::{Lab, flow, run, star};
-use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, register_classifier};
+use crate::support::{Lab, flow, run, star, try_run};
+use bufferlab_core::{
+    Classifier, ClassifierFailure, ClassifierInfo, Classify, Tags, Unclassified, register_classifier,
+};
+use bufferlab_sim::SimError;
 use bufferlab_units::Time;
 
 /// Number of packets that joined the queues of each priority, over all ports. Host 0 sends ten
@@ -65,4 +68,56 @@ fn a_custom_classifier_is_named_in_a_scenario() {
     })
     .expect("the name is free");
     assert_eq!(packets_by_queue("policy = \"dt\"\nclassifier = \"own-by-size\""), [15, 15, 0, 0]);
+}
+
+/// A classifier that fails at its third packet.
+#[derive(Clone, Debug, Default)]
+struct Fragile {
+    seen: u32,
+    failure: Option<ClassifierFailure>,
+}
+
+impl Classify for Fragile {
+    fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
+        self.seen += 1;
+        if self.seen == 3 {
+            let what = "the table is gone".to_owned();
+            let flow = Some(packet.header.flow);
+            self.failure = Some(ClassifierFailure { now: packet.now, flow, what, cause: None });
+        }
+        (packet.mapped, packet.header.tags)
+    }
+
+    fn failure(&self) -> Option<&ClassifierFailure> {
+        self.failure.as_ref()
+    }
+}
+
+#[test]
+fn a_custom_classifier_that_fails_ends_the_run_with_switch_flow_and_time() {
+    register_classifier(ClassifierInfo {
+        name: "own-fragile",
+        title: "Fragile",
+        summary: "Fails at its third packet.",
+        source: "A test.",
+        build: &|_, queues| Ok(Classifier::custom(Box::<Fragile>::default(), queues)),
+        ..ClassifierInfo::PLAIN
+    })
+    .expect("the name is free");
+    for slices in [1, 2] {
+        let switch = format!(
+            "buffer = \"1 MB\"\npolicy = \"dt\"\nclassifier = \"own-fragile\"\nhardware = {{ slices = {slices} }}"
+        );
+        let transport = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = 20";
+        let lab = Lab::new(&star(4, "1 Gb/s", "50 us"), &switch, transport);
+        let flows = vec![flow(1, 0, 1_400, Time::ZERO), flow(0, 2, 4 * 1_400, Time::from_us(1))];
+        let error = try_run(&lab.flows(flows), true).map(drop).expect_err("it fails");
+        let SimError::ClassifierFailed(failed) = &error else { panic!("{error}") };
+        assert_eq!((failed.classifier.as_str(), failed.switch.as_str()), ("own-fragile", "switch"));
+        let place = format!(
+            "classifier own-fragile failed in switch switch (flow 1, h0 to h2) at {}: classify: the table is gone",
+            failed.time
+        );
+        assert_eq!(error.to_string(), place);
+    }
 }
