@@ -83,6 +83,15 @@ class Custom:
     _hooks: ClassVar[tuple[str, ...]] = ()
     """Names of the optional methods of a custom class."""
 
+    def _set(self, parameters: dict[str, Any]) -> None:
+        """Sets the parameters of a new instance. The registry checks values except the maximum of a
+        parameter with a unit."""
+        for name, value in parameters.items():
+            declared = getattr(type(self), name, None)
+            if isinstance(declared, _Parameter) and declared.max is not None and value > declared.max:
+                raise ValueError(f"{name} is {value}, expected at most {declared.max:.15g}")
+            setattr(self, name, value)
+
     @classmethod
     def _enter(cls, title: str, summary: str, parameters: list[_PlainParameter], hooks: list[str]) -> None:
         """Enters the custom class into a registry, such as the registry of policies."""

@@ -49,8 +49,7 @@ class Classifier(Custom):
 
     def __init__(self, queues_per_port: int, **parameters: Any) -> None:
         self.queues_per_port = queues_per_port
-        for name, value in parameters.items():
-            setattr(self, name, value)
+        self._set(parameters)
         self.start()
 
     @classmethod

@@ -87,8 +87,7 @@ class CongestionControl(Custom):
 
     def __init__(self, path: Path, window: Window, **parameters: Any) -> None:
         self.path = path
-        for name, value in parameters.items():
-            setattr(self, name, value)
+        self._set(parameters)
         self.start(window)
 
     @classmethod

@@ -104,8 +104,7 @@ class Policy(Custom):
 
     def __init__(self, switch: Switch, **parameters: Any) -> None:
         self.switch = switch
-        for name, value in parameters.items():
-            setattr(self, name, value)
+        self._set(parameters)
         self.start()
 
     @classmethod

@@ -50,8 +50,7 @@ class Topology(Custom):
     ``_``."""
 
     def __init__(self, **parameters: Any) -> None:
-        for name, value in parameters.items():
-            setattr(self, name, value)
+        self._set(parameters)
         self.start()
 
     @classmethod

@@ -78,8 +78,7 @@ class Workload(Custom):
 
     def __init__(self, network: Network, **parameters: Any) -> None:
         self.network = network
-        for name, value in parameters.items():
-            setattr(self, name, value)
+        self._set(parameters)
         self.start()
 
     @classmethod

@@ -240,3 +240,15 @@ def test_parameters_that_no_class_can_have_are_told_with_their_name() -> None:
 
 
 KINDS_REQUIRED = {kind: kind._required[0] for kind in KINDS}  # type: ignore[attr-defined]
+
+
+def test_a_value_beyond_the_maximum_of_a_parameter_is_refused_also_with_a_unit() -> None:
+    for unit, most, value in [("bytes", 1_000, "2 KB"), ("time", 1_000_000, "2 us"), ("rate", 10**9, "2 Gb/s")]:
+        default = {"bytes": "1 KB", "time": "1 us", "rate": "1 Gb/s"}[unit]
+        amount = bufferlab.param(default, unit=unit, max=most)  # type: ignore[arg-type]
+        cls = own(Topology, "graph", lambda: None, amount=amount, __annotations__={"amount": "int"})
+        with pytest.raises(ScenarioError, match=f"faulty_topology raised ValueError: amount is {2 * most}, expected at most {most}"):
+            scenario_of(Topology, cls, {"topology.amount": value}).check()
+    cls = own(Topology, "graph", lambda: None, amount=bufferlab.param(3, max=4), __annotations__={"amount": "int"})
+    with pytest.raises(ScenarioError, match=r"topology\.amount"):
+        scenario_of(Topology, cls, {"topology.amount": 5}).check()
