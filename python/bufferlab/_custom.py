@@ -180,6 +180,7 @@ def _refuse_misspelt_methods(own: type[Custom]) -> None:
             if name.startswith("_") or not callable(value) or hasattr(own._base, name):
                 continue
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+            near = near or [right for right in known if sorted(right) == sorted(name)]
             if near:
                 raise ArgumentError(
                     f"{owner.__name__} defines {name}, which is never called: did you mean {near[0]}? "

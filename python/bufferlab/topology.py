@@ -16,9 +16,10 @@
 ...         cables += [Cable(f"s{i}", f"s{i + 1}", self.rate, 1_000_000) for i in numbers[:-1]]
 ...         return [f"h{i}" for i in numbers], [f"s{i}" for i in numbers], cables
 >>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
->>> run = bufferlab.run(star.set("topology", {"kind": Line, "switches": 4}))
->>> sorted(set(run.queues["switch"].to_pylist()))
-['s0', 's1', 's2', 's3']
+>>> line = {"topology": {"kind": Line, "switches": 8}, "workload.0.pattern": "all_to_all"}
+>>> run = bufferlab.run(star.with_(line))
+>>> len(set(run.queues["switch"].to_pylist()))
+8
 
 See ``docs/how-to/custom-policies.md``.
 """

@@ -29,16 +29,17 @@ from bufferlab import (
 
 Make = Callable[[Any], dict[str, Value]]
 
-TIME = r"[0-9.]+ [mun]?s"
+TIME = r"[0-9.]+ [munp]?s"
 IN_SWITCH = rf"policy NAME failed in switch switch( \(port \d+, priority \d+\))? at {TIME}: "
 IN_FLOW = rf"congestion control NAME failed in flow \d+ \(h\d+ to h\d+\) at {TIME}: "
 AT_PACKET = rf"marking rule NAME failed in switch switch \(port \d+, priority \d+\) at {TIME}: "
 OF_PACKET = rf"classifier NAME failed in switch switch \(flow \d+, h\d+ to h\d+\) at {TIME}: "
 AS_KEY = r"KEY: .*NAME "
 
-ROUND_ROBIN: dict[str, Value] = {"switch.queues_per_port": 2, "switch.scheduler": "drr"}
+ROUND_ROBIN: dict[str, Value] = {"switch.queues_per_port": 2, "switch.scheduler": "round_robin"}
 LOSSLESS: dict[str, Value] = {"switch.pfc": {"priorities": [0]}}
-PERSISTENT: dict[str, Value] = {"transport.0.persistent": True}
+MESSAGES: dict[str, Value] = {"kind": "poisson", "sizes": "4 KB", "load": 0.1}
+PERSISTENT: dict[str, Value] = {"transport.0.persistent": True, "transport.0.initial_window": 10, "workload": [MESSAGES]}
 
 
 def admits(self: Any, arrival: Any, buffer: Any) -> Verdict:
@@ -57,12 +58,12 @@ KINDS: dict[type, tuple[str, dict[str, Any], Make, str]] = {
     # Base class: separator of names, methods that work, keys of a scenario, place of a failure.
     Policy: ("-", {"admit": admits}, lambda own: {"switch.policy": own, "switch.buffer": "60 KB"}, IN_SWITCH),
     CongestionControl: ("-", {"on_ack": grows}, lambda own: {"transport.0.congestion_control": own, "switch.buffer": "60 KB"}, IN_FLOW),
-    MarkingRule: ("_", {}, lambda own: {"switch.ecn": {"kind": own}, "transport.0.congestion_control": "dctcp"}, AT_PACKET),
-    Classifier: ("-", {}, lambda own: {"switch.classifier": own, "switch.queues_per_port": 2}, OF_PACKET),
+    MarkingRule: ("_", {"marks": lambda self, packet, buffer: False}, lambda own: {"switch.ecn": {"kind": own}, "transport.0.congestion_control": "dctcp"}, AT_PACKET),
+    Classifier: ("-", {"classify": lambda self, packet: packet.mapped}, lambda own: {"switch.classifier": own, "switch.queues_per_port": 2}, OF_PACKET),
     Workload: ("_", {}, lambda own: {"workload": [{"kind": own}]}, r"workload NAME failed: "),
     Topology: ("_", {}, lambda own: {"topology": {"kind": own}}, r"KEY: NAME failed: "),
 }
-KEYS = {"Policy": "switch.policy", "CongestionControl": "transport.0.congestion_control", "MarkingRule": "switch.ecn.kind"}
+KEYS = {"Policy": "switch.policy.name", "CongestionControl": "transport.0.congestion_control.name", "MarkingRule": "switch.ecn.kind"}
 KEYS |= {"Classifier": "switch.classifier.name", "Workload": "workload.0.kind", "Topology": "topology.kind"}
 
 
@@ -110,7 +111,7 @@ HOOKS: list[Case] = [
     (Policy, "poll_expulsion", {}, {}),
     (Policy, "pause_demand", {}, LOSSLESS),
     (Policy, "classify", {}, {}),
-    (Policy, "threshold", {}, {"output.thresholds": True}),
+    (Policy, "threshold", {}, {"output.packets": "all"}),
     (CongestionControl, "start", {}, {}),
     (CongestionControl, "on_ack", {}, {}),
     (CongestionControl, "on_congestion", {}, {}),
@@ -155,18 +156,21 @@ def test_an_interruption_in_a_method_is_no_mistake_of_its_class(case: Case, exce
 
 
 NAN = float("nan")
-ANSWERS: list[tuple[type, str, Any, str]] = [
-    *((Policy, "admit", answer, "expected a Verdict") for answer in (None, True, 0, NAN, "drop")),
-    *((Policy, "next_timeout", answer, "expected a time in picoseconds, or None") for answer in (-1, NAN, 1.5, "1 us")),
-    *((Policy, "poll_expulsion", answer, r'expected \(queue, "head" or "tail"\), or None') for answer in (3, (0, "middle"), (-1, "tail"), (NAN, "head"), "tail")),
-    *((Policy, "pause_demand", answer, r"expected True \(pause\), False \(resume\), or None") for answer in (1, NAN, "pause")),
-    *((Policy, "classify", answer, "expected a queue of the port") for answer in (None, -1, 9, NAN, "0", 0.0)),
-    *((Policy, "threshold", answer, r"expected a number of bytes \(int\), or None") for answer in (-1, NAN, 1.5, "1 KB")),
-    *((MarkingRule, "marks", answer, r"expected True \(mark\) or False") for answer in (None, 1, NAN, "yes")),
-    *((Classifier, "classify", answer, "expected a queue of the port") for answer in (None, -1, 2, 256, NAN, "0", 1.0)),
-    *((Workload, "flows", answer, "expected flows") for answer in (None, 3, NAN, "ab", [None], [(0, 0, 1, 1)])),
-    *((Topology, "graph", answer, "expected a tuple of hosts, switches and cables") for answer in (None, 3, NAN, "abc", (), [[], [], []])),
-]
+Answers = dict[tuple[type, str, str], list[Any]]
+WRONG: Answers = {
+    # Class, method, what is expected: wrong answers.
+    (Policy, "admit", "expected a Verdict"): [None, True, 0, NAN, "drop"],
+    (Policy, "next_timeout", "expected a time in picoseconds, or None"): [-1, NAN, 1.5, "1 us"],
+    (Policy, "poll_expulsion", r'expected \(queue, "head" or "tail"\), or None'): [3, (0, "middle"), (-1, "tail"), (NAN, "head"), "tail"],
+    (Policy, "pause_demand", r"expected True \(pause\), False \(resume\), or None"): [1, NAN, "pause"],
+    (Policy, "classify", "expected a queue of the port"): [None, -1, 9, NAN, "0", 0.0],
+    (Policy, "threshold", r"expected a number of bytes \(int\), or None"): [-1, NAN, 1.5, "1 KB"],
+    (MarkingRule, "marks", r"expected True \(mark\) or False"): [None, 1, NAN, "yes"],
+    (Classifier, "classify", "expected a queue of the port"): [None, -1, 2, 256, NAN, "0", 1.0],
+    (Workload, "flows", "expected flows"): [None, 3, NAN, "ab", [None], [(0, 0, 1, 1)]],
+    (Topology, "graph", "expected a tuple of hosts, switches and cables"): [None, 3, NAN, "abc", (), [[], [], []]],
+}
+ANSWERS = [(kind, hook, answer, expected) for (kind, hook, expected), answers in WRONG.items() for answer in answers]
 
 
 @pytest.mark.parametrize(("kind", "hook", "answer", "expected"), ANSWERS)

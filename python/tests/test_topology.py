@@ -40,7 +40,7 @@ class LeafSpine(Topology):
 @pytest.fixture
 def fabric(star: Scenario) -> Scenario:
     """A scenario with random traffic between racks."""
-    traffic: dict[str, bufferlab.Value] = {"kind": "poisson", "sizes": "40 KB", "load": 0.5, "load_of": "host_links", "pattern": "inter_rack"}
+    traffic: dict[str, bufferlab.Value] = {"kind": "poisson", "sizes": "40 KB", "load": 0.5, "load_of": "host_links", "pattern": "other_rack"}
     return star.with_({"workload": [traffic], "duration": "1 ms"})
 
 
@@ -53,10 +53,8 @@ def in_fabric(scenario: Scenario, kind: Any, **keys: bufferlab.Value) -> Scenari
     return scenario.set("topology", {"kind": kind, **KEYS, **keys})
 
 
-@pytest.mark.parametrize("keys", [{}, {"multipath": "spray"}, {"route": [{"at": "leaf*", "to": "h*", "via": "spine1"}]}])
+@pytest.mark.parametrize("keys", [{}, {"multipath": "spray"}, {"change": [{"link": "leaf0-spine0", "rate": "1 Gb/s"}]}])
 def test_a_leaf_spine_in_python_writes_the_files_of_the_built_in_one(fabric: Scenario, keys: dict[str, bufferlab.Value]) -> None:
-    if "route" in keys:
-        keys = {"change": [{"link": ["leaf0", "spine0"], "rate": "1 Gb/s"}]}
     small = fabric.set("switch.buffer", "60 KB")
     ours, theirs = (run(in_fabric(small, kind, **keys)) for kind in (LeafSpine, "leaf_spine"))
     assert theirs.drops.num_rows > 0 and theirs.flows.num_rows > 100
@@ -97,7 +95,7 @@ def broken(parts: Any) -> str:
 
 def test_a_graph_of_two_hosts_is_a_network(star: Scenario) -> None:
     Given.parts = (*NODES, [A, B, BETWEEN])
-    flow = {"kind": "poisson", "sizes": "1 KB", "load": 0.1, "load_of": "host_links", "pattern": "all_to_all"}
+    flow: dict[str, bufferlab.Value] = {"kind": "poisson", "sizes": "1 KB", "load": 0.1, "load_of": "host_links", "pattern": "all_to_all"}
     scenario = star.with_({"topology": {"kind": Given}, "workload": [flow]})
     assert set(run(scenario).flows["src_host"].to_pylist()) == {"a", "b"}
     Given.parts = (iter(NODES[0]), tuple(NODES[1]), (cable for cable in [A, B, BETWEEN]))
@@ -162,7 +160,7 @@ def test_what_graph_or_start_raises_is_an_error_of_the_scenario(star: Scenario) 
         star.set("topology", {"kind": Picky, "spines": 4}).check()
     with pytest.raises(ScenarioError, match="did you mean `spines`") as caught:
         star.set("topology", {"kind": Picky, "spine": 4}).check()
-    assert caught.value.key == "topology.spine"
+    assert "topology.spine" in [problem.key for problem in caught.value.problems]
     with pytest.raises(ScenarioError, match="a rate"):
         star.set("topology", {"kind": Picky, "host_rate": "10 KB"}).check()
 
@@ -262,6 +260,7 @@ from own_module import Ring
 
 if __name__ == "__main__":
     star = Scenario.from_file("scenarios/star-incast.toml", duration="2 ms").set("topology", {"kind": Ring, "switches": 8})
+    star = star.set("workload.0.pattern", "all_to_all")
     print(run(star).summary["all.slowdown_p99"])
     for executor in ("processes", "threads"):
         print(compare(star, ["dt"], executor=executor, jobs=2)["all.slowdown_p99"]["dt"].estimate.mean)

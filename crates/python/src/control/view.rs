@@ -42,8 +42,9 @@ impl Window {
     }
 
     #[setter]
-    fn set_size(&mut self, size: f64) {
-        self.0.size = size;
+    fn set_size(&mut self, size: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.size = number("size", size)?;
+        Ok(())
     }
 
     /// Slow-start threshold (segments): a window below the threshold grows exponentially. The
@@ -54,8 +55,9 @@ impl Window {
     }
 
     #[setter]
-    fn set_slow_start_threshold(&mut self, threshold: f64) {
-        self.0.slow_start_threshold = threshold;
+    fn set_slow_start_threshold(&mut self, threshold: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.slow_start_threshold = number("slow_start_threshold", threshold)?;
+        Ok(())
     }
 
     /// Minimum time between two segments (ps); 0 means no pacing.
@@ -84,6 +86,12 @@ impl Window {
         let transport::Window { size, slow_start_threshold, pacing_gap } = self.0;
         format!("Window({size} segments, threshold {slow_start_threshold}, gap {pacing_gap})")
     }
+}
+
+/// Converts a number that a method sets. The range is checked after the end of the method.
+#[inline]
+fn number(attribute: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    value.extract().map_err(|_| errors::not_expected(attribute, value, "a number of segments"))
 }
 
 /// Converts a Python number of segments, which may be infinite.
