@@ -2,12 +2,14 @@
 //!
 //! * [`mod@bench`]: runs a fixed set of benchmarks, and writes a page and a data file;
 //! * [`ci`]: runs the checks that a change must pass, all together or step by step;
+//! * [`container`]: executes the steps of the container file without a container engine;
+//! * [`debian`]: builds and tries the Debian packages;
 //! * [`dist`]: builds the program and the Python wheel with the profile of training runs;
 //! * [`generate`]: writes files derived from the registries, or checks that they are up to date;
 //! * [`rtl`]: checks that the circuits equal their policies, and measures their cost;
 //! * [`instructions`]: compares the instructions per packet-hop with recorded counts;
 //! * [`mutants`]: checks that the tests detect wrong code;
-//! * [`notices`]: lists the licences of the libraries in the Python package;
+//! * [`notices`]: lists the licences of the libraries in all packages;
 //! * [`python`]: checks that the Python package builds, installs and passes its tests;
 //! * [`same_tables`]: checks that results equal the results of an older checkout, byte for byte;
 //! * [`site`]: builds the documentation as a website, with a gallery of figures;
@@ -19,8 +21,11 @@
 //! Errors of the tasks are sentences for people at the terminal; no code reads these sentences.
 
 pub mod bench;
+mod chroot;
 pub mod ci;
 pub mod commits;
+pub mod container;
+pub mod debian;
 pub mod dist;
 pub mod generate;
 pub mod instructions;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use xtask::generate::Parts;
 use xtask::{
-    bench, ci, commits, dist, generate, instructions, mutants, program, prose, python, rtl, same_tables,
-    tidy, wheel,
+    bench, ci, commits, container, debian, dist, generate, instructions, mutants, program, prose, python,
+    rtl, same_tables, tidy, wheel,
 };
 
 const USAGE: &str = "\
@@ -27,6 +27,11 @@ cargo xtask same-threads [--quick] [SCENARIO...]
 cargo xtask bench                run the fixed set of benchmarks; write docs/evidence/benchmark.md and xtask/bench.csv (twenty minutes on an idle machine)
 cargo xtask dist [--wheel]       build the program or the wheel with the profile of a training run, in target/dist (docs/evidence/performance.md)
 cargo xtask wheel                build the Python wheel for an old glibc, check its symbols and size, and try it without Rust
+cargo xtask deb [--try]          build the Debian packages in target/debian (docs/extend/publishing.md); --try, as root: install them in
+                                 a new Debian system, run commands there, and check that the removed packages leave nothing
+cargo xtask container [--program FILE]
+                                 as root, execute the steps of packaging/Containerfile in Debian systems, and try the image;
+                                 --program takes a built program instead of compiling
 cargo xtask instructions [--record]
                                  compare instructions per packet-hop with xtask/instructions.toml, or record them (docs/evidence/performance.md)
 cargo xtask fuzz [--subject scenarios|parsers] [--seed N|--fresh] [--budget 10m] [--cases N] [--jobs N]
@@ -87,6 +92,10 @@ fn main() -> ExitCode {
         ["dist"] => dist::build(false),
         ["dist", "--wheel"] => dist::build(true),
         ["wheel"] => wheel::build(),
+        ["deb"] => debian::build(false),
+        ["deb", "--try"] => debian::build(true),
+        ["container"] => container::build(None),
+        ["container", "--program", file] => container::build(Some(Path::new(file))),
         ["instructions"] => instructions::check(false),
         ["instructions", "--record"] => instructions::check(true),
         ["headroom-search"] => headroom_search("1000", "1"),

@@ -1,7 +1,9 @@
-//! Licences of the external libraries that the Python package contains.
+//! Licences of the external libraries that the program, the C interface and the Python package
+//! contain.
 //!
 //! The file lists every library with version, licence and source, followed by the licence texts
-//! from the sources of the libraries. The list covers all operating systems.
+//! from the sources of the libraries. The list covers all operating systems. A mark shows the
+//! libraries that only the Python package contains.
 
 use crate::{cargo, output};
 use serde_json::Value;
@@ -9,11 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// File with the notices, which wheels and source distributions contain.
+/// File with the notices, which wheels, source distributions, Debian packages and images contain.
 pub const FILE: &str = "python/THIRD-PARTY.txt";
 
-/// Package whose libraries are listed.
-const PACKAGE: &str = "bufferlab-python";
+/// Package with all libraries.
+const PYTHON: &str = "bufferlab-python";
+
+/// Packages whose libraries are listed. Debian packages and images have only the first two.
+const PACKAGES: [&str; 3] = ["bufferlab-cli", "bufferlab-capi", PYTHON];
 
 /// Beginnings of the names of licence files.
 const NAMES: [&str; 4] = ["licen", "copying", "notice", "unlicense"];
@@ -28,6 +33,7 @@ struct Library {
     source: String,
     authors: Vec<String>,
     manifest: String,
+    is_python_only: bool,
 }
 
 /// Returns the content of the notices for the locked dependencies.
@@ -43,16 +49,31 @@ pub fn text() -> Result<String, String> {
     Ok(notices(&libraries, &texts))
 }
 
-/// Returns all external libraries of [`PACKAGE`], without those that only the build executes.
+/// Returns all external libraries of [`PACKAGES`], without those that only the build executes.
 fn libraries(metadata: &Value) -> Result<Vec<Library>, String> {
+    let mut found = BTreeSet::new();
+    for package in PACKAGES {
+        for library in libraries_of(package, metadata)? {
+            // A library of several packages has equal details.
+            let is_new = !found.iter().any(|known: &Library| known.manifest == library.manifest);
+            if is_new {
+                found.insert(Library { is_python_only: package == PYTHON, ..library });
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the external libraries of one package.
+fn libraries_of(name: &str, metadata: &Value) -> Result<Vec<Library>, String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let packages: BTreeMap<String, Value> =
         list(&metadata["packages"]).into_iter().map(|package| (word(&package["id"]), package)).collect();
     let nodes: BTreeMap<String, Value> =
         list(&metadata["resolve"]["nodes"]).into_iter().map(|node| (word(&node["id"]), node)).collect();
-    let root = packages.iter().find(|(_, package)| package["name"] == PACKAGE).map(|(id, _)| id.clone());
-    let mut open = vec![root.ok_or_else(|| format!("cargo metadata has no package {PACKAGE}"))?];
+    let root = packages.iter().find(|(_, package)| package["name"] == name).map(|(id, _)| id.clone());
+    let mut open = vec![root.ok_or_else(|| format!("cargo metadata has no package {name}"))?];
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     while let Some(id) = open.pop() {
         let Some(package) = packages.get(&id) else { continue };
@@ -77,10 +98,9 @@ fn libraries(metadata: &Value) -> Result<Vec<Library>, String> {
             };
             let authors = list(&package["authors"]).iter().map(word).collect();
             let (licence, manifest) = (word(&package["license"]), word(&package["manifest_path"]));
-            found.push(Library { name, version, licence, source, authors, manifest });
+            found.push(Library { name, version, licence, source, authors, manifest, is_python_only: false });
         }
     }
-    found.sort();
     Ok(found)
 }
 
@@ -114,13 +134,15 @@ fn plain(bytes: Vec<u8>) -> String {
 /// Formats the list of libraries, and then each different text with the libraries that have it.
 fn notices(libraries: &[Library], texts: &[Vec<String>]) -> String {
     let mut text =
-        "Libraries in the Python package bufferlab, and their licences. Written by: cargo xtask generate\n\n"
+        "Libraries in the program, C interface and Python package of bufferlab, and their licences.\n\
+         Only the Python package has libraries with an asterisk. Written by: cargo xtask generate\n\n"
             .to_owned();
     let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     // Writing into a string cannot fail.
     for (library, texts) in libraries.iter().zip(texts) {
         let Library { name, version, licence, source, authors, .. } = library;
-        let _ = writeln!(text, "{name} {version}, {licence}, {source}");
+        let mark = if library.is_python_only { " *" } else { "" };
+        let _ = writeln!(text, "{name} {version}, {licence}, {source}{mark}");
         if texts.is_empty() {
             let authors = if authors.is_empty() { "its authors".to_owned() } else { authors.join(", ") };
             let _ = writeln!(text, "    (no licence file in its source; copyright {authors})");
@@ -146,7 +168,7 @@ mod tests {
     fn package(name: &str, external: bool, kind: &str) -> Value {
         json!({
             "id": name, "name": name, "version": "1.2.3", "license": "MIT", "repository": null, "authors": ["A"],
-            "source": external.then_some("registry"), "manifest_path": "", "targets": [{ "kind": [kind] }],
+            "source": external.then_some("registry"), "manifest_path": name, "targets": [{ "kind": [kind] }],
         })
     }
 
@@ -161,18 +183,27 @@ mod tests {
         let names = ["linked", "deep", "macros", "tested"];
         let kind = |name: &str| if name == "macros" { "proc-macro" } else { "lib" };
         let mut packages: Vec<_> = names.iter().map(|name| package(name, true, kind(name))).collect();
-        packages.extend([package(PACKAGE, false, "cdylib"), package("bufferlab-core", false, "lib")]);
+        packages.extend(PACKAGES.map(|name| package(name, false, "bin")));
+        packages.extend([package("bufferlab-core", false, "lib"), package("bindings", true, "lib")]);
         let nodes = [
-            node(PACKAGE, &[("bufferlab-core", None), ("macros", None), ("tested", Some("dev"))]),
+            node("bufferlab-cli", &[("bufferlab-core", None), ("macros", None), ("tested", Some("dev"))]),
+            node(PYTHON, &[("bufferlab-cli", None), ("bindings", None)]),
             node("bufferlab-core", &[("linked", None)]),
             node("linked", &[("deep", None), ("tested", Some("build"))]),
         ];
         let all = json!({ "packages": packages, "resolve": { "nodes": nodes } });
         let found = libraries(&all).expect("the package is there");
-        assert_eq!(found.iter().map(|library| &library.name).collect::<Vec<_>>(), ["deep", "linked"]);
-        let texts = [vec!["Permission".to_owned()], Vec::new()];
+        assert_eq!(
+            found.iter().map(|library| &library.name).collect::<Vec<_>>(),
+            ["bindings", "deep", "linked"]
+        );
+        let texts = [Vec::new(), vec!["Permission".to_owned()], Vec::new()];
         let text = notices(&found, &texts);
         assert!(text.contains("\ndeep 1.2.3, MIT, https://crates.io/crates/deep/1.2.3\n"), "{text}");
+        assert!(
+            text.contains("\nbindings 1.2.3, MIT, https://crates.io/crates/bindings/1.2.3 *\n"),
+            "{text}"
+        );
         assert!(text.contains("(no licence file in its source; copyright A)"), "{text}");
         assert!(text.ends_with("\ndeep\n\nPermission\n"), "{text}");
     }
