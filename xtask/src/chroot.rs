@@ -7,13 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Script that enters a root: with the root, a user, a folder and the words of a command. The mount
-/// is private to the command, so nothing stays mounted.
+/// Script that enters a root. The arguments are the root, a user, a folder and a command. Mounts
+/// are private to the command, so nothing stays mounted.
 const ENTER: &str = "root=$1 user=$2 place=$3; shift 3; mount -t proc proc \"$root/proc\" && \
+    mount -t devpts devpts \"$root/dev/pts\" && \
     exec chroot --userspec=\"$user\" \"$root\" /usr/bin/env -C \"$place\" \"$@\"";
 
 /// Certificates that this machine trusts, and their copy in a root.
-const CERTIFICATES: (&str, &str) = ("/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/machine.crt");
+const CERTIFICATES: (&str, &str) = ("/etc/ssl/certs/ca-certificates.crt", "/etc/machine-certificates.crt");
 
 /// A Debian system in a folder.
 #[derive(Debug)]
@@ -67,12 +68,22 @@ impl Root {
 
     /// Returns the command that `user` executes in the folder `place` of the root.
     pub(crate) fn command(&self, user: &str, place: &str) -> Command {
-        let home = if user == "root" { "/root".to_owned() } else { format!("/home/{user}") };
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", ENTER, "sh"]).arg(&self.folder).args([user, place]);
         command.env_clear().env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-        command.env("HOME", home).env("LC_ALL", "C.UTF-8").env("CARGO_HTTP_CAINFO", CERTIFICATES.1);
         command
+            .env("HOME", self.home(user))
+            .env("LC_ALL", "C.UTF-8")
+            .env("CARGO_HTTP_CAINFO", CERTIFICATES.1);
+        command
+    }
+
+    /// Home folder of a user of the root.
+    fn home(&self, user: &str) -> String {
+        let users = fs::read_to_string(self.path("/etc/passwd")).unwrap_or_default();
+        let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let home = fields.filter(|fields| fields[0] == user).find_map(|fields| fields.get(5).copied());
+        home.unwrap_or("/").to_owned()
     }
 
     /// Size of a part of the root (MB).

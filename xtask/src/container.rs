@@ -1,8 +1,10 @@
 //! Executes the steps of the container file in Debian systems, without a container engine.
 //!
-//! Each stage is a folder with a base system. Commands run there with `chroot`, as the stage's user.
+//! Each stage is a folder with a base system. Commands run there with `chroot`, as the stage's
+//! user.
 
 use crate::chroot::Root;
+use crate::publishing::warn_without_address;
 use crate::{output, read, root, run as spawn, target};
 use std::path::Path;
 use std::process::Command;
@@ -21,6 +23,8 @@ type Step = (String, String);
 struct Stage {
     name: String,
     root: Root,
+    /// Size of the base system (MB).
+    base: f64,
     user: String,
     place: String,
     variables: Vec<(String, String)>,
@@ -28,12 +32,14 @@ struct Stage {
     arguments: Vec<String>,
 }
 
-/// Executes the steps of the container file, and then the image as a container engine would. A given
-/// `program` replaces the compilation: `RUN cargo build` is skipped.
+/// Executes the steps of the container file, and then the image as a container engine would. With a
+/// `program`, skips `RUN cargo build` and takes the program instead. Cargo gets the caller's
+/// variables `CARGO_PROFILE_RELEASE_*`, for quicker trials.
 ///
 /// # Errors
 /// If the file has an instruction or image that this task does not know, or a step fails.
 pub fn build(program: Option<&Path>) -> Result<(), String> {
+    warn_without_address()?;
     let mut stages: Vec<Stage> = Vec::new();
     for (name, text) in steps(&read(FILE)?)? {
         eprintln!("== {name} {text}");
@@ -49,7 +55,8 @@ pub fn build(program: Option<&Path>) -> Result<(), String> {
         }
     }
     let image = stages.last().ok_or_else(|| format!("{FILE}: no stage"))?;
-    println!("== image: {:.0} MB", image.root.megabytes("/")?);
+    let (whole, base) = (image.root.megabytes("/")?, image.base);
+    println!("== image: {whole:.0} MB, of which the base system has {base:.0} MB");
     println!("== CMD: {}", image.arguments.join(" "));
     output(&mut image.start(&image.arguments))?;
     for words in TRIALS {
@@ -73,8 +80,18 @@ impl Stage {
         let (suite, name) = image(text).ok_or_else(|| format!("FROM {text}: expected debian:SUITE"))?;
         let name = if name.is_empty() { index.to_string() } else { name };
         let root = Root::create(&suite, &target()?.join("container").join(&name))?;
+        let base = root.megabytes("/")?;
         let (user, place) = ("root".to_owned(), "/".to_owned());
-        Ok(Self { name, root, user, place, variables: Vec::new(), entry: Vec::new(), arguments: Vec::new() })
+        Ok(Self {
+            name,
+            root,
+            base,
+            user,
+            place,
+            variables: Vec::new(),
+            entry: Vec::new(),
+            arguments: Vec::new(),
+        })
     }
 
     fn execute(
@@ -124,7 +141,8 @@ impl Stage {
     /// Returns the command that executes `words` with the stage's user, folder and variables.
     fn command(&self, words: &[String]) -> Command {
         let mut command = self.root.command(&self.user, &self.place);
-        command.envs(self.variables.iter().cloned()).args(words);
+        let settings = std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PROFILE_RELEASE_"));
+        command.envs(settings).envs(self.variables.iter().cloned()).args(words);
         command
     }
 
@@ -239,14 +257,15 @@ mod tests {
         copies.map(|(_, text)| Copy::parse(&text).expect("a COPY with source and target")).collect()
     }
 
-    /// Returns the entries of the repository's root from which the sources of the workspace take
+    /// Returns the entries of the repository's root from which the sources of the crates take
     /// the content of files.
     fn embedded() -> BTreeSet<String> {
         let files = crate::tidy::files().expect("git lists the files");
-        let sources = files.iter().filter(|path| path.ends_with(".rs") && path.contains("/src/"));
+        let sources = files.iter().filter(|path| path.starts_with("crates/") && path.contains("/src/"));
         let mut found = BTreeSet::new();
         for path in sources {
             let text = read(path).expect("a source file is readable");
+            let (text, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
             for part in text.split("include_").skip(1) {
                 let up = ["str!(\"", "bytes!(\"", "dir!(\"$CARGO_MANIFEST_DIR/"];
                 let named = up

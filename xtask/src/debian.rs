@@ -4,6 +4,7 @@
 //! The files of `packaging/debian` describe the packages for Debian's tools (debhelper).
 
 use crate::chroot::{Root, renew};
+use crate::publishing::warn_without_address;
 use crate::{output, root, run as spawn, skips, target};
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,6 +24,14 @@ const TRIALS: [&[&str]; 5] = [
     &["sh", "-c", "cc $HOME/incast.c $(pkg-config --cflags --libs bufferlab) -o incast && ./incast"],
 ];
 
+/// Home folder of the user who executes the trials, and the files of the trials.
+const HOME: &str = "/srv/newcomer";
+const TRIAL: &str = "/srv/newcomer/trial";
+const EXAMPLE: &str = "/srv/newcomer/incast.c";
+
+/// Folder of the root that has the packages to install.
+const PLACE: &str = "/var/cache";
+
 /// Packages that the trials need: a reader of manual pages, and a C compiler.
 const TOOLS: [&str; 4] = ["man-db", "gcc", "libc6-dev", "pkgconf"];
 
@@ -36,6 +45,7 @@ const MAY_CHANGE: [&str; 5] = ["/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/
 /// # Errors
 /// If a tool is missing, the build fails, lintian finds an error, or a trial fails.
 pub fn build(try_out: bool) -> Result<(), String> {
+    warn_without_address()?;
     let folder = target()?.join("debian");
     renew(&folder)?;
     let source = folder.join("source");
@@ -92,44 +102,40 @@ fn trial(folder: &Path) -> Result<(), String> {
         fs::read_to_string("/etc/os-release").map_err(|error| format!("/etc/os-release: {error}"))?;
     let suite = system.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let root = Root::create(suite.ok_or("/etc/os-release names no suite")?, &folder.join("root"))?;
-    let apt = |words: &[&str]| {
-        let mut apt = root.command("root", "/root");
+    let apt = |words: &[String]| {
+        let mut apt = root.command("root", "/");
         apt.env("DEBIAN_FRONTEND", "noninteractive").args(["apt-get", "--quiet", "--quiet", "--yes"]);
         apt.arg("--no-install-recommends").args(words);
         spawn(&mut apt)
     };
-    apt(&["update"])?;
-    apt(&[&["install"][..], &TOOLS].concat())?;
-    spawn(root.command("root", "/").args(["useradd", "--create-home", "newcomer"]))?;
+    let words = |first: &[&'static str], rest: &[String]| {
+        first.iter().map(|word| (*word).to_owned()).chain(rest.iter().cloned()).collect::<Vec<_>>()
+    };
+    apt(&["update".to_owned()])?;
+    apt(&words(&["install"], &TOOLS.map(str::to_owned)))?;
+    spawn(root.command("root", "/").args(["useradd", "--create-home", "--home-dir", HOME, "newcomer"]))?;
     let before = files(&root)?;
-    let mut names = Vec::new();
+    let (mut names, mut paths) = (Vec::new(), Vec::new());
     for package in packages(folder)? {
-        let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let copy = root.path("/root").join(&name);
-        fs::copy(&package, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
-        names.push(name);
+        let copy = format!("{PLACE}/{}.deb", names.len());
+        fs::copy(&package, root.path(&copy)).map_err(|error| format!("{copy}: {error}"))?;
+        let name = output(Command::new("dpkg-deb").arg("--field").arg(&package).arg("Package"))?;
+        names.push(String::from_utf8_lossy(&name).trim().to_owned());
+        paths.push(copy);
     }
-    let paths: Vec<_> = names.iter().map(|name| format!("./{name}")).collect();
     let started = Instant::now();
-    apt(&[&["install"][..], &paths.iter().map(String::as_str).collect::<Vec<_>>()].concat())?;
+    apt(&words(&["install"], &paths))?;
     println!("== apt-get install: {:.1} s", started.elapsed().as_secs_f64());
     let shipped = "/usr/share/doc/libbufferlab-capi-dev/examples/incast.c";
-    spawn(root.command("newcomer", "/home/newcomer").args(["cp", shipped, "incast.c"]))?;
-    spawn(root.command("newcomer", "/home/newcomer").args(["mkdir", "trial"]))?;
+    spawn(root.command("newcomer", HOME).args(["cp", shipped, EXAMPLE]))?;
+    spawn(root.command("newcomer", HOME).args(["mkdir", TRIAL]))?;
     for words in TRIALS {
         let started = Instant::now();
-        spawn(root.command("newcomer", "/home/newcomer/trial").args(words))?;
+        spawn(root.command("newcomer", TRIAL).args(words))?;
         println!("== {}: {:.1} s", words.join(" "), started.elapsed().as_secs_f64());
     }
-    let names: Vec<_> = names.iter().filter_map(|name| name.split('_').next()).collect();
-    apt(&[&["purge", "--autoremove"][..], &names].concat())?;
-    spawn(root.command("root", "/").args([
-        "rm",
-        "--recursive",
-        "/home/newcomer/trial",
-        "/home/newcomer/incast.c",
-    ]))?;
-    spawn(root.command("root", "/root").args(["sh", "-c", "rm ./*.deb"]))?;
+    apt(&words(&["purge", "--autoremove"], &names))?;
+    spawn(root.command("root", "/").args(["rm", "--recursive", TRIAL, EXAMPLE]))?;
     let left: Vec<_> = files(&root)?.difference(&before).cloned().collect();
     if left.is_empty() {
         println!("== removed: nothing left");

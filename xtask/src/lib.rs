@@ -33,6 +33,7 @@ pub mod mutants;
 pub mod notices;
 pub mod program;
 pub mod prose;
+mod publishing;
 pub mod python;
 pub mod rtl;
 pub mod same_tables;

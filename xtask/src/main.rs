@@ -27,7 +27,7 @@ cargo xtask same-threads [--quick] [SCENARIO...]
 cargo xtask bench                run the fixed set of benchmarks; write docs/evidence/benchmark.md and xtask/bench.csv (twenty minutes on an idle machine)
 cargo xtask dist [--wheel]       build the program or the wheel with the profile of a training run, in target/dist (docs/evidence/performance.md)
 cargo xtask wheel                build the Python wheel for an old glibc, check its symbols and size, and try it without Rust
-cargo xtask deb [--try]          build the Debian packages in target/debian (docs/extend/publishing.md); --try, as root: install them in
+cargo xtask deb [--try]          build the Debian packages in target/debian (docs/internals/publishing.md); --try, as root: install them in
                                  a new Debian system, run commands there, and check that the removed packages leave nothing
 cargo xtask container [--program FILE]
                                  as root, execute the steps of packaging/Containerfile in Debian systems, and try the image;
