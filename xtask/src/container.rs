@@ -272,7 +272,7 @@ mod tests {
                     .iter()
                     .find_map(|begin| part.strip_prefix(begin))
                     .and_then(|rest| rest.split('"').next());
-                let parts = named.map(|named| named.split('/').skip_while(|part| *part == "..").next());
+                let parts = named.map(|named| named.split('/').find(|part| *part != ".."));
                 let is_outside = named.is_some_and(|named| named.contains("../../"));
                 found.extend(parts.flatten().filter(|_| is_outside).map(str::to_owned));
             }
