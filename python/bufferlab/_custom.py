@@ -104,7 +104,8 @@ _registered: dict[tuple[str, str], type[Custom]] = {}
 
 
 def register(own: CustomClass) -> CustomClass:
-    """Registers a custom policy, congestion control, marking rule, classifier, workload or topology.
+    """Registers a custom scheme under its name: a policy, congestion control, marking rule,
+    classifier, workload or topology.
 
     As a class decorator, ``register`` makes the name available to scenarios, comparisons and
     sweeps. A class that is defined again (in a notebook, after a reload) replaces its earlier

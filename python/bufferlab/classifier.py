@@ -11,7 +11,7 @@
 ...
 ...     def classify(self, packet: Unclassified) -> int:
 ...         return self.queues_per_port - 1 if packet.size > self.above else 0
->>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
+>>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
 >>> run = bufferlab.run(star.with_({"switch.queues_per_port": 4, "switch.classifier": "by-size"}))
 >>> sorted({row["priority"] for row in run.queues.arrow.to_pylist() if row["enqueued_packets"]})
 [0, 3]

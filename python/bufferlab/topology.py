@@ -15,7 +15,7 @@
 ...         cables = [Cable(f"h{i}", f"s{i}", self.rate, 1_000_000) for i in numbers]
 ...         cables += [Cable(f"s{i}", f"s{i + 1}", self.rate, 1_000_000) for i in numbers[:-1]]
 ...         return [f"h{i}" for i in numbers], [f"s{i}" for i in numbers], cables
->>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
+>>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
 >>> line = {"topology": {"kind": Line, "switches": 8}, "workload.0.pattern": "all_to_all"}
 >>> run = bufferlab.run(star.with_(line))
 >>> len(set(run.queues["switch"].to_pylist()))

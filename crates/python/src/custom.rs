@@ -157,8 +157,8 @@ pub(crate) fn refusal(py: Python<'_>, name: &str, error: PyErr) -> String {
     format!("{name} {}", Raised::new(py, error).in_short())
 }
 
-/// Returns once the exception of Ctrl-C or `sys.exit()` that ended the constructor of a custom class
-/// on the current thread.
+/// Returns once the exception of Ctrl-C or `sys.exit()` that ended the constructor of a custom
+/// class on the current thread.
 pub(crate) fn interruption() -> Option<PyErr> {
     INTERRUPTION.take()
 }

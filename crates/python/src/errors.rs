@@ -90,8 +90,8 @@ pub(crate) fn plain(problem: &Problem) -> Plain {
     )
 }
 
-/// Creates a `ScenarioError` with every problem of the scenario. If Ctrl-C or `sys.exit()` ended the
-/// constructor of a custom class, returns their exception instead.
+/// Creates a `ScenarioError` with every problem of the scenario. If Ctrl-C or `sys.exit()` ended
+/// the constructor of a custom class, returns their exception instead.
 pub(crate) fn scenario(py: Python<'_>, error: &LoadError) -> PyErr {
     if let Some(interruption) = interruption() {
         return interruption;

@@ -23,7 +23,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Relay {
     /// Finished fraction and number of packet-hops of every run.
     runs: Mutex<Vec<(f64, u64)>>,
-    /// Whether each run has a policy, a marking rule, a classifier or a congestion control in Python.
+    /// Whether each run has a policy, a marking rule, a classifier or a congestion control in
+    /// Python.
     in_python: Vec<bool>,
     /// Flag that stops all runs that the call executes.
     stopped: Arc<AtomicBool>,
@@ -110,9 +111,9 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run with verdicts, marks, queues or congestion windows from Python keeps the interpreter lock
-    /// until its end. Taking the lock for every decision would cost more than the decision. Other
-    /// Python threads run while the custom code runs, as with all Python code.
+    /// A run with verdicts, marks, queues or congestion windows from Python keeps the interpreter
+    /// lock until its end. Taking the lock for every decision would cost more than the decision.
+    /// Other Python threads run while the custom code runs, as with all Python code.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         self.within(|| {
             if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }

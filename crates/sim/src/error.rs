@@ -204,8 +204,8 @@ pub struct FailedMarking {
     pub failure: bufferlab_core::MarkingFailure,
 }
 
-/// A classifier that failed during the run. The error is boxed in [`SimError`], for the reason given
-/// at [`FailedPolicy`].
+/// A classifier that failed during the run. The error is boxed in [`SimError`], for the reason
+/// given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error("classifier {classifier} failed in switch {switch}{} at {time}: {failure}", of_flow(flow.as_ref()))]
 pub struct FailedClassifier {

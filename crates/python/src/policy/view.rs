@@ -25,7 +25,8 @@ macro_rules! header_class {
             impl $Class {
                 $($methods)*
 
-                /// Whether the packet was sent in the first round trip of its flow, before any feedback.
+                /// Whether the packet was sent in the first round trip of its flow, before any
+                /// feedback.
                 #[getter]
                 fn unscheduled(&self) -> bool {
                     self.0.header.tags.contains(bufferlab_core::Tags::UNSCHEDULED)
