@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ._caller import caller_in
+
 if TYPE_CHECKING:
     from .sweeps import Sweep
 
@@ -40,12 +42,53 @@ class BufferlabError(Exception):
         Description of the problem.
     help
         Advice to the user; may be empty.
+
+    A traceback ends with a note about the :attr:`caller` (from Python 3.11).
     """
 
     def __init__(self, message: str, help: str = "") -> None:
         super().__init__(message, help)
         self.message = message
         self.help = help
+
+    @property
+    def caller(self) -> str | None:
+        """The line of the user's code whose call of the package failed: ``file:line``, or the cell
+        and line of a notebook.
+
+        The line is ``None`` for an error that was not raised, and if no code of a user made the
+        call. The pickle of an error contains the line.
+        """
+        found: str | None = vars(self).get("_caller")
+        return caller_in(self.__traceback__) if found is None else found
+
+    def _forget_caller(self) -> None:
+        """Forgets the line in a worker's process, because the line of the call in this process
+        follows from the traceback."""
+        vars(self).pop("_caller", None)
+
+    @property
+    def __notes__(self) -> list[str]:
+        # The traceback, and so the note, is complete only when Python prints the error.
+        notes: list[str] = vars(self).setdefault("_notes", [])
+        caller = self.caller
+        if caller is not None and (note := f"called at {caller}") not in notes:
+            notes.append(note)
+        return notes
+
+    @__notes__.setter
+    def __notes__(self, notes: list[str]) -> None:
+        vars(self)["_notes"] = notes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), self.args, self._state())
+
+    def _state(self) -> dict[str, Any]:
+        """The attributes of a pickled error. The note about the caller is written anew."""
+        caller = self.caller
+        notes = [note for note in vars(self).get("_notes", []) if note != f"called at {caller}"]
+        known = {name: value for name, value in (("_caller", caller), ("_notes", notes)) if value}
+        return {**{name: value for name, value in vars(self).items() if name != "_notes"}, **known}
 
     def __str__(self) -> str:
         return f"{self.message}\nhelp: {self.help}" if self.help else self.message
@@ -343,7 +386,8 @@ class SweepError(BufferlabError):
     def __reduce__(self) -> tuple[Any, ...]:
         # Every error can be pickled, so a pickled error omits results that are too large.
         travels = self.sweep is not None and self.sweep._parcel().fits()
-        return (type(self), (self.failed, self.sweep if travels else None, self.help))
+        sweep = self.sweep if travels else None
+        return (type(self), (self.failed, sweep, self.help), {**self._state(), "sweep": sweep})
 
 
 class DomainError(BufferlabError, ValueError):

@@ -473,6 +473,8 @@ class _Courier:
         except BaseException as error:
             # `CancelledError` is not an `Exception`. A scheduler may cancel runs without a request
             # of the caller.
+            if isinstance(error, BufferlabError):
+                error._forget_caller()
             return error
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from . import _arguments, _bufferlab, _html
+from ._caller import outside
 from ._folders import Parcel, TemporaryFolder
 from ._variants import VariantLike, text_of
 from .exceptions import BufferlabWarning, ResultsError
@@ -353,13 +353,4 @@ def run(
 def warn(scenario: Scenario) -> None:
     """Issues the warnings about a scenario as Python warnings."""
     for problem in scenario.warnings:
-        warnings.warn(str(problem), BufferlabWarning, stacklevel=_outside())
-
-
-def _outside() -> int:
-    """Returns the ``stacklevel`` with which a warning points to the code that called the
-    package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
-        frame, level = frame.f_back, level + 1
-    return level
+        warnings.warn(str(problem), BufferlabWarning, stacklevel=outside())

@@ -42,7 +42,9 @@ def facts(thing: Any) -> Any:
     if isinstance(thing, sonic.WhatIf):
         return [thing.scenario, repr(thing.choices), thing.notes]
     if isinstance(thing, BaseException):
-        return [str(thing), repr(thing.args), repr({name: value for name, value in vars(thing).items() if name != "args"})]
+        hidden = ("args", "_caller", "_notes")
+        named = {name: value for name, value in vars(thing).items() if name not in hidden}
+        return [str(thing), repr(thing.args), getattr(thing, "caller", None), repr(named)]
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         return [type(thing).__name__, {field.name: facts(getattr(thing, field.name)) for field in dataclasses.fields(thing)}]
     if isinstance(thing, Custom):
