@@ -189,7 +189,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         headlines = [metric for metric in self.metrics if metric.headline]
         rows = (
-            (f"{metric.id} [{metric.unit}]", *(_text(self._cells[metric.id].get(policy)) for policy in self.policies))
+            (f"{metric.id} [{metric.unit}]", *_html.estimates([_plain(self._cells[metric.id].get(policy)) for policy in self.policies], len(self.policies)))
             for metric in headlines
         )
         caption = f"Means over seeds {', '.join(map(str, self.seeds))}, changes against {self.policies[0]}"
@@ -273,10 +273,11 @@ def copy_report(written: Path, to: Path) -> Path:
         raise ResultsError(f"{to}: {error.strerror or error}", "name a file in a folder that you may write to") from error
 
 
-def _text(cell: Cell | None) -> str:
+def _plain(cell: Cell | None) -> tuple[float, float | None, str] | None:
+    """Returns the mean of a cell, half the width of its interval, and its change as text."""
     if cell is None or cell.estimate is None:
-        return ""
-    return str(cell.estimate) if cell.change is None else f"{cell.estimate}, {cell.change}"
+        return None
+    return cell.estimate.mean, cell.estimate.half_width, "" if cell.change is None else str(cell.change)
 
 
 def _cell(plain: _bufferlab._Cell) -> Cell:

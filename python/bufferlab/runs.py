@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, get_args
 
-from . import _arguments, _bufferlab, _html
+from . import _arguments, _bufferlab, _charts, _html, _svg
 from ._caller import outside
 from ._folders import Parcel, TemporaryFolder
 from ._variants import VariantLike, text_of
@@ -46,6 +46,9 @@ class Metric:
     neither."""
     headline: bool
     """Whether the short table of metrics on the terminal shows the number."""
+
+
+_PERCENTILES = ("p50", "p95", "p99")
 
 
 class Summary(Mapping[str, "float | None"]):
@@ -93,7 +96,22 @@ class Summary(Mapping[str, "float | None"]):
         return [(metric.id, f"{value:.6g}", metric.unit) for metric, value in shown if value is not None]
 
     def _repr_html_(self) -> str:
+        known = [group for group in self.details.get("groups", []) if group["slowdown"]]
+        ends = [group["slowdown"][name] for group in known for name in ("p50", "max")]
+        scale = (min(ends, default=1.0), max(ends, default=1.0))
+        rows = [self._group_row(group["group"], group["slowdown"], scale) for group in known]
+        header = ("slowdown of flows", "number", *_PERCENTILES, "max", "p50 to p99, and max")
+        groups = _html.table("Slowdown: 1 is the time without other traffic", header, rows) if rows else ""
+        return self._headline_table() + groups
+
+    def _headline_table(self) -> str:
         return _html.table("Summary", ("metric", "value", "unit"), self._headlines())
+
+    @staticmethod
+    def _group_row(group: Mapping[str, Any], found: Mapping[str, Any], scale: tuple[float, float]) -> list[object]:
+        numbers = [found[name] for name in (*_PERCENTILES, "max")]
+        strip = _html.Markup(_svg.strip([found["p50"], found["p99"], found["max"]], scale, _svg.color(0)))
+        return [group.get("name", group["kind"]), found["count"], *(f"{number:.3g}" for number in numbers), strip]
 
     def __repr__(self) -> str:
         return "Summary\n" + "\n".join(f"  {id} = {value} {unit}" for id, value, unit in self._headlines())
@@ -266,7 +284,15 @@ class Run:
         return self.folder / "report.html"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.summary._repr_html_()}"
+        return f"<p>{escape(repr(self))}</p>{self._charts()}{self.summary._headline_table()}"
+
+    def _charts(self) -> str:
+        """Charts of the slowdowns by class of flows, and of the occupancy over time."""
+        try:
+            flows, series = self.flows.arrow, self.series.arrow
+        except ResultsError:
+            return ""
+        return _charts.slowdowns(flows) + _charts.occupancies(series)
 
     def __repr__(self) -> str:
         return f"Run({self.manifest['scenario_name']}, {self.policy}, seed {self.seed}, {self.folder})"

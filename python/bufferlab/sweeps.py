@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow
 import pyarrow.csv
 
-from . import _arguments, _bufferlab, _html, _toml
+from . import _arguments, _bufferlab, _html, _svg, _toml
 from ._columns import columns_of
 from ._folders import Parcel, TemporaryFolder
 from ._toml import Value
@@ -133,17 +133,41 @@ class Sweep:
         if not rows:
             return f"<pre>{escape(repr(self))}</pre>"
         policies = list(dict.fromkeys(row["policy"] for row in rows))
-        first = rows[0]["metric"]
-        found: dict[tuple[object, ...], dict[str, str]] = {}
+        metrics = {row["metric"]: row["unit"] for row in rows}
+        first = next((metric for ending in _SHOWN_FIRST for metric in metrics if metric.endswith(ending)), rows[0]["metric"])
+        rows = [row for row in rows if row["metric"] == first]
+        found: dict[tuple[object, ...], dict[str, tuple[float, float | None, str]]] = {}
         for row in rows:
-            if row["metric"] == first:
-                mean, half = row["mean"], row["ci95_half_width"]
-                cell = "" if mean is None else f"{mean:.6g}" if half is None else f"{mean:.6g} ± {half:.3g}"
-                found.setdefault(tuple(row[key] for key in self.keys), {})[row["policy"]] = cell
-        shown = [(*point, *(cells.get(policy) for policy in policies)) for point, cells in found.items()]
-        unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] else ""
+            cells = found.setdefault(tuple(row[key] for key in self.keys), {})
+            if row["mean"] is not None:
+                cells[row["policy"]] = (row["mean"], row["ci95_half_width"], "")
+        drawn = iter(_html.estimates([cells.get(policy) for cells in found.values() for policy in policies], len(policies)))
+        shown = [(*point, *(next(drawn) for _ in policies)) for point in found]
+        unit = f" [{metrics[first]}]" if metrics[first] else ""
         caption = f"{first}{unit}; table() has all metrics"
-        return _html.table(caption, (*self.keys, *policies), shown)
+        return self._charts(rows, policies, f"{first}{unit}") + _html.table(caption, (*self.keys, *policies), shown)
+
+    def _charts(self, rows: Sequence[Mapping[str, Any]], policies: Sequence[str], label: str) -> str:
+        """Charts of a metric over the varied key with the most numbers, one for each point of the
+        other keys, if these points are few."""
+        numbers = {key: name for key in self.keys for name in _number_columns(key, rows[0])}
+        if not numbers:
+            return ""
+        key = max(numbers, key=lambda key: len({row[numbers[key]] for row in rows}))
+        others = [other for other in self.keys if other != key]
+        places = list(dict.fromkeys(tuple(row[other] for other in others) for row in rows))
+        if len(places) > _CHARTS_MAX:
+            return ""
+        charts = []
+        for place in places:
+            lines = []
+            for index, policy in enumerate(policies):
+                here = [row for row in rows if row["policy"] == policy and tuple(row[other] for other in others) == place]
+                points = [_point(row[numbers[key]], row["mean"], row["ci95_half_width"]) for row in here if row["mean"] is not None]
+                lines.append(_svg.Line(policy, sorted(points, key=lambda point: point.x), _svg.color(index), index % 2 == 1))
+            title = ", ".join(f"{other} = {value}" for other, value in zip(others, place)) or label
+            charts.append(_svg.chart(title, lines, _svg.Axis(numbers[key]), _svg.Axis("", from_zero=True)))
+        return (f"<p>{escape(label)}</p>" if others else "") + "".join(charts)
 
     def points(self) -> dict[str, Comparison]:
         """The points of the sweep that have results: comparisons by the name of the point's folder.
@@ -163,6 +187,23 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"Sweep({', '.join(self.keys)}; {self.folder})\n{self.text}"
+
+
+_SHOWN_FIRST = (".qct_mean_ms", ".slowdown_p99")
+"""Endings of the names of metrics that a notebook prefers to show."""
+
+_CHARTS_MAX = 6
+"""Largest number of charts that a notebook shows."""
+
+
+def _number_columns(key: str, row: Mapping[str, Any]) -> list[str]:
+    """The column with the numbers of a varied key, if the key has numbers."""
+    names = [key, *(f"{key}_{unit}" for unit in ("bytes", "bps", "seconds"))]
+    return [name for name in names if isinstance(row.get(name), (int, float)) and not isinstance(row[name], bool)][:1]
+
+
+def _point(x: float, mean: float, half: float | None) -> _svg.Point:
+    return _svg.Point(x, mean) if half is None else _svg.Point(x, mean, mean - half, mean + half)
 
 
 _STATISTICS = ("mean", "ci95_half_width", "change", "change_ci95_low", "change_ci95_high")
