@@ -26,7 +26,7 @@ class Array(Protocol):
 
 
 Value = Union[
-    str, int, float, bool, "os.PathLike[str]", "type[Custom]", Array, Sequence["Value"], Mapping[str, "Value"]
+    str, int, float, bool, "os.PathLike[str]", "type[Custom]", Array, Sequence["Value"], Mapping[str, object]
 ]
 """A value that a user sets for a key of a scenario.
 
@@ -53,7 +53,7 @@ def _string(text: str, at: str) -> str:
     return json.dumps(_text(at, text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
+def value(item: object, at: str = "the value", _depth: int = 0) -> str:
     """Writes a value in the syntax of TOML on one line; errors call the value ``at``.
 
     >>> value({"name": "abm", "alpha": 0.5})
@@ -112,7 +112,7 @@ def _plain(item: Any) -> Any:
     return item
 
 
-def dumps(tables: Mapping[str, Value], at: str = "tables") -> str:
+def dumps(tables: Mapping[str, object], at: str = "tables") -> str:
     """Writes a TOML document, one line per top-level key.
 
     >>> print(dumps({"name": "x", "switch": {"policy": "abm"}}), end="")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ._names import PolicyName
     from .policy import Policy
+    from .typed import ScenarioTables
 
 __all__ = ["Scenario", "ScenarioLike", "as_scenario", "schema"]
 
@@ -35,7 +36,8 @@ class Scenario:
     Parameters
     ----------
     tables
-        The keys of the scenario, as in a scenario file.
+        The keys of the scenario, as in a scenario file. With the types of :mod:`bufferlab.typed`, an
+        editor completes the keys, and a type checker refuses misspelt keys.
     name
         Name of the scenario, if the argument ``tables`` has no name.
     folder
@@ -67,7 +69,7 @@ class Scenario:
 
     def __init__(
         self,
-        tables: Mapping[str, Value],
+        tables: Mapping[str, Value] | ScenarioTables,
         *,
         name: str = "scenario",
         folder: str | os.PathLike[str] | None = None,
@@ -335,7 +337,7 @@ _State = tuple[
 ]
 """State of a pickled scenario: path, text, changes, custom classes, temporary folder, files."""
 
-ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
+ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value], "ScenarioTables"]
 """A scenario, the path of its file, the name of a scenario of the package, or its keys as a
 dictionary."""
 
