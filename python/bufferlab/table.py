@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = ["Table", "TableName"]
+
+def _nullable(pandas: Any) -> dict[pa.DataType, Any]:
+    """The types of pandas that represent missing numbers, by type of Arrow."""
+    sizes = (8, 16, 32, 64)
+    signed = {getattr(pa, f"int{bits}")(): getattr(pandas, f"Int{bits}Dtype")() for bits in sizes}
+    unsigned = {getattr(pa, f"uint{bits}")(): getattr(pandas, f"UInt{bits}Dtype")() for bits in sizes}
+    others = {
+        pa.bool_(): pandas.BooleanDtype(),
+        pa.float32(): pandas.Float32Dtype(),
+        pa.float64(): pandas.Float64Dtype(),
+        pa.string(): pandas.StringDtype(),
+    }
+    return {**signed, **unsigned, **others}
+
 
 _ROWS_SHOWN = 10
 """Number of rows of a table that a notebook shows."""
@@ -96,19 +110,40 @@ class Table:
         assert isinstance(frame, polars.DataFrame), "a table of Arrow is a frame of polars"
         return frame
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(
+        self,
+        *,
+        dtype_backend: Literal["numpy", "numpy_nullable", "pyarrow"] = "numpy",
+        types_mapper: Callable[[pa.DataType], Any] | None = None,
+    ) -> pandas.DataFrame:
         """Converts the table to a pandas data frame.
+
+        Parameters
+        ----------
+        dtype_backend
+            Types of the columns, as pandas names them. With ``"numpy"``, whole numbers with missing
+            values become floats. ``"pyarrow"`` and ``"numpy_nullable"`` keep whole numbers.
+        types_mapper
+            A function from a type of Arrow to a type of pandas or ``None``, as for
+            ``pyarrow.Table.to_pandas``; it precedes ``dtype_backend``.
 
         >>> from bufferlab import run
         >>> flows = run("scenarios/star-incast.toml").flows.to_pandas()
         >>> flows.groupby("class", observed=True).size().to_dict()
         {'incast': 140}
+        >>> str(run("star-incast").flows.to_pandas(dtype_backend="pyarrow")["fct_ns"].dtype)
+        'uint64[pyarrow]'
         """
         try:
-            import pandas  # noqa: F401
+            import pandas
         except ImportError as error:
             raise MissingExtraError("pandas", "pandas") from error
-        frame: pandas.DataFrame = self.arrow.to_pandas()
+        backend = _arguments.choice("dtype_backend", dtype_backend, ("numpy", "numpy_nullable", "pyarrow"))
+        if types_mapper is not None and not callable(types_mapper):
+            raise _arguments.refuse("types_mapper", types_mapper, "a function from a type of Arrow to a type of pandas")
+        mappers: dict[str, Callable[[pa.DataType], Any]] = {"pyarrow": pandas.ArrowDtype, "numpy_nullable": _nullable(pandas).get}
+        chosen = types_mapper or mappers.get(backend)
+        frame: pandas.DataFrame = self.arrow.to_pandas(types_mapper=chosen)
         return frame
 
     def to_pydict(self) -> dict[str, list[Any]]:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import polars
 import pyarrow as pa
@@ -55,6 +55,23 @@ def test_tables_go_to_polars_and_pandas_and_anything_that_reads_arrow(star: Scen
     assert flows.to_pandas()["slowdown"].min() >= 1.0
     assert all(flows.describe().values())
     assert len(list(flows.rows())) == len(flows)
+
+
+def test_whole_numbers_with_gaps_stay_whole_in_pandas(star: Scenario) -> None:
+    pandas = pytest.importorskip("pandas")
+    series = bufferlab.run(star).series
+    times: list[Any] = series["time_ns"].to_pylist()
+    assert series["port"].null_count > 0
+    assert series.to_pandas()["port"].dtype == "float64"
+    for backend, kind in (("pyarrow", "uint16[pyarrow]"), ("numpy_nullable", "UInt16")):
+        frame = series.to_pandas(dtype_backend=backend)  # type: ignore[arg-type]
+        assert str(frame["port"].dtype) == kind and frame["port"].isna().sum() == series["port"].null_count
+        assert frame["port"].dropna().tolist() == series["port"].drop_null().to_pylist()
+        assert frame["time_ns"].sum() == sum(times)
+    mapper: dict[Any, Any] = {pa.uint16(): pandas.Int64Dtype()}
+    assert str(series.to_pandas(types_mapper=mapper.get)["port"].dtype) == "Int64"
+    counts = series.to_pandas(dtype_backend="pyarrow").groupby("switch", observed=True).size()
+    assert counts.tolist() == [series.num_rows - series["switch"].null_count]
 
 
 def test_a_summary_is_a_mapping_of_stable_names(star: Scenario) -> None:
