@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,24 +12,37 @@ nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
 
-FOLDER = Path(__file__).parents[2] / "notebooks"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
+@pytest.fixture(scope="session")
+def c_library(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Installs a built library of the C interface; returns the environment in which programs find
+    it, which is empty without a library or a compiler."""
+    built = [folder for folder in (ROOT / "target" / "release", ROOT / "target" / "debug") if (folder / "libbufferlab_capi.so").is_file()]
+    if not built or shutil.which("cc") is None or shutil.which("pkg-config") is None:
+        return {}
+    prefix = tmp_path_factory.mktemp("capi")
+    subprocess.run(["sh", ROOT / "crates" / "capi" / "install.sh", prefix, built[0]], check=True)
+    return {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig"), "LD_LIBRARY_PATH": str(prefix / "lib")}
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_to_its_end(path: Path) -> None:
+def test_a_notebook_runs_to_its_end(path: Path, c_library: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in c_library.items():
+        monkeypatch.setenv(name, value)
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
     )
     client.execute()
-    stderr = [
-        output.text
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if output.output_type == "stream" and output.name == "stderr"
-    ]
+    streams = [output for cell in notebook.cells for output in cell.get("outputs", []) if output.output_type == "stream"]
+    stderr = [output.text for output in streams if output.name == "stderr"]
     assert not stderr, "a notebook that warns teaches to ignore warnings"
+    if "from-c" in path.stem and c_library:
+        assert any("ready" in output.text for output in streams), "the notebook skipped its program"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -38,7 +53,7 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
 
 
 def test_there_are_notebooks() -> None:
-    assert len(NOTEBOOKS) >= 5
+    assert len(NOTEBOOKS) >= 7
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
