@@ -7,8 +7,8 @@ use bufferlab_core::ParamValue;
 use bufferlab_metrics::{CompletedQueries, RowLog};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Loaded;
-use bufferlab_sim::{NewFlow, Progress, SimError, Simulation};
-use bufferlab_units::Time;
+use bufferlab_sim::{Event, NewFlow, Progress, SimError, Simulation};
+use bufferlab_units::{BitRate, Time};
 use cpu_time::{ProcessTime, ThreadTime};
 use std::time::Instant;
 
@@ -140,6 +140,27 @@ impl SteppedRun {
         if self.simulation.set_cable(cable, up)? {
             self.note(&format!("cable {cable} {}", if up { "up" } else { "down" }));
         }
+        Ok(())
+    }
+
+    /// Handles the next event and describes it: [`Simulation::next_event`].
+    ///
+    /// # Errors
+    /// If the run fails, or `go_on` returns `false`.
+    pub fn next_event(
+        &mut self,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Option<Event>, RunError> {
+        Ok(self.simulation.next_event(&mut self.rows, go_on)?)
+    }
+
+    /// Sets the rate of a cable in both directions: [`Simulation::set_rate`].
+    ///
+    /// # Errors
+    /// If the network has no cable with this number, or cannot have this rate.
+    pub fn set_rate(&mut self, cable: usize, rate: BitRate) -> Result<(), RunError> {
+        self.simulation.set_rate(cable, rate)?;
+        self.note(&format!("cable {cable} at {rate}"));
         Ok(())
     }
 

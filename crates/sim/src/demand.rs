@@ -87,6 +87,11 @@ impl Demand {
         self.next_start
     }
 
+    /// Next flow of the open workloads, whose start time is [`Self::next_start`].
+    pub(crate) fn next_flow(&self) -> Option<&FlowSpec> {
+        self.next_flow.as_ref()
+    }
+
     /// Removes and returns the next flow of the open workloads, whose start time has come.
     pub(crate) fn take_flow(&mut self) -> FlowSpec {
         let flow = self.next_flow.take().expect("a flow is due");

@@ -6,6 +6,7 @@
 //! [`crate::world::Ports`]). The host or switch records effects, and the engine settles these
 //! effects before the next event.
 
+pub(crate) mod event;
 mod finish;
 pub(crate) mod inspection;
 mod pauses;

@@ -167,6 +167,12 @@ impl Hosts {
         self.flows.info(flow.slot())
     }
 
+    /// Bytes on the wire of a full segment of a flow.
+    pub(crate) fn segment_wire_bytes(&self, slot: FlowSlot) -> u32 {
+        let transport = &self.transports[self.flows.senders[slot].transport];
+        transport.segment + transport.header_bytes
+    }
+
     /// Host that sends a flow.
     #[inline]
     pub(crate) fn source(&self, slot: FlowSlot) -> HostId {

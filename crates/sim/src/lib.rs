@@ -26,8 +26,8 @@
 //! | `observe` | rows | nothing: observers only read |
 //! | `shards` | one run on several threads | whole simulations, one per thread |
 //!
-//! [`Simulation::run_until`] and [`Simulation::step`] advance a run step by step. Between two
-//! steps, the caller may inspect the run, change it, and copy it ([`Simulation::fork`]).
+//! [`Simulation::run_until`] and [`Simulation::step`] advance a run step by step. [`Simulation::next_event`]
+//! describes the event. Between two steps, the caller may inspect the run, change it, and copy it ([`Simulation::fork`]).
 //!
 //! The simulation is exact in three respects: serialization at integer picoseconds, propagation,
 //! and the order of simultaneous events (see `world/calendar.rs`). A packet occupies a switch's
@@ -50,6 +50,7 @@ mod traffic;
 mod transports;
 mod world;
 
+pub use engine::event::Event;
 pub use engine::inspection::{FlowView, QueueView, SwitchView};
 pub use engine::steering::NewFlow;
 pub use engine::{Progress, Simulation};

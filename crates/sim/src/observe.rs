@@ -179,7 +179,7 @@ impl Records {
     fn flow_row(&self, world: &World, account: &FlowAccount) -> FlowRow {
         let (spec, sending) = (&account.spec, account.sending);
         let (src, dst) = (HostId::new(spec.src), HostId::new(spec.dst));
-        let rate = world.links()[src.uplink()].account.rate.min(self.receive_rate(world, dst));
+        let rate = world.links()[src.uplink()].account.nominal_rate.min(self.receive_rate(world, dst));
         let base = self.output.base_rtt.unwrap_or_else(|| world.routes().base_rtt(src, dst));
         let (base_ns, payload_ns) = (base.0 as f64 / 1e3, account.ideal_bytes as f64 * 8e9 / rate.0 as f64);
         let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
@@ -232,8 +232,8 @@ impl Records {
         }
     }
 
-    /// Rate of the link from the switch to a host.
+    /// Rate of the link from the switch to a host, in the scenario.
     fn receive_rate(&self, world: &World, host: HostId) -> BitRate {
-        world.links()[self.downlinks[host]].account.rate
+        world.links()[self.downlinks[host]].account.nominal_rate
     }
 }

@@ -94,6 +94,13 @@ impl World {
         self.calendar.next()
     }
 
+    /// Time, kind and link of the earliest event of all links. There must be an event.
+    pub(crate) fn peek_link_event(&mut self) -> (Time, Kind, LinkId) {
+        let next = self.calendar.next();
+        let (kind, link) = Calendar::peek(next);
+        (next.time, kind, link)
+    }
+
     /// Position of the event that [`Self::next_link_event`] has just returned, among the link
     /// events of its instant.
     pub(crate) fn place_of(&self, upcoming: Upcoming) -> LinkPlace {

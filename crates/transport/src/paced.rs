@@ -42,6 +42,12 @@ impl PacedSender {
         this
     }
 
+    /// Mean time between two segments.
+    #[must_use]
+    pub fn gap(&self) -> Time {
+        self.gap
+    }
+
     fn draw(&mut self) -> Time {
         match self.spacing {
             Spacing::Constant => self.gap,

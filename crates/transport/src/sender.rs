@@ -597,6 +597,12 @@ impl Sender {
         self.window
     }
 
+    /// Smoothed round-trip time of the flow. `None` before the first sample.
+    #[must_use]
+    pub fn smoothed_rtt(&self) -> Option<Time> {
+        self.rtt.smoothed()
+    }
+
     /// Current phase of the TCP sender.
     #[must_use]
     pub fn phase(&self) -> Phase {

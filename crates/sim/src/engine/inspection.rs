@@ -5,6 +5,7 @@ use crate::host::flow::FlowSender;
 use crate::ids::{Id, SwitchId};
 use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_core::{Counters, Tags};
+use bufferlab_scenario::Node;
 use bufferlab_units::Time;
 
 /// State of one switch of a run between two steps.
@@ -61,6 +62,17 @@ pub struct FlowView {
     pub window: Option<f64>,
     /// Number of segments that are sent and not acknowledged. `None` for a flow without a window.
     pub in_flight: Option<u32>,
+    /// Threshold below which the window grows exponentially (segments). `None` for a flow without a
+    /// window.
+    pub slow_start_threshold: Option<f64>,
+    /// Number of segments that the sender knows to have arrived, without gaps. `None` for a flow
+    /// without acknowledgements.
+    pub acknowledged: Option<u32>,
+    /// Smoothed round-trip time. `None` before the first sample, and for a flow that estimates
+    /// none.
+    pub rtt: Option<Time>,
+    /// Rate of the flow's pace (bits per second on the wire). `None` for a flow without a pace.
+    pub rate: Option<f64>,
     /// Number of segments that the flow has sent, with retransmissions.
     pub sent: u32,
     /// Number of retransmitted segments of the flow.
@@ -124,6 +136,16 @@ impl Simulation {
         })
     }
 
+    /// Names of the nodes at both ends of every cable, in the order of the cables' numbers.
+    pub fn cables(&self) -> impl Iterator<Item = (&str, &str)> {
+        let topology = &self.plan.topology;
+        let name = |node| match node {
+            Node::Host(host) => topology.hosts[host as usize].as_str(),
+            Node::Switch(switch) => topology.switches[switch as usize].as_str(),
+        };
+        topology.links.iter().map(move |cable| (name(cable.a), name(cable.b)))
+    }
+
     /// Names of the hosts, in the order of their numbers.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
@@ -135,11 +157,22 @@ impl Simulation {
         let flows = self.hosts.flows();
         flows.live_slots().map(move |slot| {
             let (info, sender) = (flows.info(slot), &flows.senders[slot].sender);
-            let (window, in_flight) = match sender {
-                FlowSender::Tcp(sender) => (Some(sender.window().size), Some(sender.in_flight())),
-                FlowSender::Rdma(sender) => (Some(sender.window().size), Some(sender.in_flight())),
-                FlowSender::Paced(_) => (None, None),
+            let (window, in_flight, acknowledged, rtt) = match sender {
+                FlowSender::Tcp(sender) => {
+                    let rtt = sender.smoothed_rtt();
+                    (Some(sender.window()), Some(sender.in_flight()), Some(sender.acknowledged()), rtt)
+                }
+                FlowSender::Rdma(sender) => {
+                    (Some(sender.window()), Some(sender.in_flight()), Some(sender.acknowledged()), None)
+                }
+                FlowSender::Paced(_) => (None, None, None, None),
             };
+            let gap = match sender {
+                FlowSender::Paced(sender) => sender.gap(),
+                FlowSender::Tcp(_) | FlowSender::Rdma(_) => window.map_or(Time::ZERO, |at| at.pacing_gap),
+            };
+            let wire = self.hosts.segment_wire_bytes(slot);
+            let rate = (gap > Time::ZERO).then(|| f64::from(wire) * 8e12 / gap.0 as f64);
             let counters = sender.counters();
             FlowView {
                 number: info.number,
@@ -149,8 +182,12 @@ impl Simulation {
                 size: info.spec.size,
                 start: info.spec.start,
                 delivered: self.hosts.delivered_bytes(slot),
-                window,
+                window: window.map(|at| at.size),
                 in_flight,
+                slow_start_threshold: window.map(|at| at.slow_start_threshold),
+                acknowledged,
+                rtt,
+                rate,
                 sent: counters.sent,
                 retransmitted: counters.retransmitted,
                 timeouts: counters.timeouts,

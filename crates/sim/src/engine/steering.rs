@@ -6,9 +6,11 @@ use super::Simulation;
 use crate::SimError;
 use crate::host::connections::COMMON;
 use crate::ids::{CableId, Id, SwitchId};
+use crate::world::calendar::Calendar;
+use crate::world::link::Link;
 use crate::world::timers::Timer;
 use bufferlab_core::{BuildError, ParamValue};
-use bufferlab_units::Time;
+use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
 
 /// A flow that the caller starts.
@@ -141,6 +143,38 @@ impl Simulation {
             self.plan.topology.links[cable].down = before;
         }
         changed.map(|()| true)
+    }
+
+    /// Sets the rate of a cable in both directions. A transmission that has begun keeps its rate.
+    /// Telemetry reports the new rate. Policies, transports and the tables of results refer to the
+    /// rate in the scenario.
+    ///
+    /// # Errors
+    /// If the network has no such cable, a switch cuts through, or the rate is 0, above 100 Tb/s
+    /// or so low that a packet would take more than four seconds. The run is unchanged.
+    pub fn set_rate(&mut self, cable: usize, rate: BitRate) -> Result<(), SimError> {
+        const RATE_MAX: BitRate = BitRate(100_000_000_000_000);
+        let cables = self.plan.topology.links.len();
+        let message = if cable >= cables {
+            format!("cable {cable}; there are {cables} cables, numbered from 0")
+        } else if self.world.links().iter().any(Link::cuts_through) {
+            "another rate in a network whose switches cut through, because a port could run out of bits"
+                .to_owned()
+        } else if rate.0 == 0 || rate > RATE_MAX {
+            format!("a rate of {rate}; expected a rate above 0 and at most {RATE_MAX}")
+        } else {
+            let (there, back) = self.plan.cables[CableId::from_index(cable)];
+            let longest = rate.serialization(u64::from(u16::MAX)) + self.world.links()[there].delay;
+            if longest <= Calendar::MAX_REACH {
+                self.begin_change()?;
+                for link in [there, back] {
+                    self.world.links_mut()[link].set_rate(rate);
+                }
+                return Ok(());
+            }
+            format!("a rate of {rate}; a packet would take more than {}", Calendar::MAX_REACH)
+        };
+        Err(SimError::Refused(message))
     }
 
     /// Moves the engine's time to the caller's time, at which a change takes place.

@@ -29,13 +29,13 @@ impl Records {
             End::Host(host) => topology.hosts[host.index()].clone(),
             End::Switch(switch, _) => topology.switches[switch.index()].clone(),
         };
-        let capacity_bits = link.account.rate.0 as f64 * self.duration.as_secs_f64();
+        let capacity_bits = link.account.nominal_rate.0 as f64 * self.duration.as_secs_f64();
         LinkRow {
             from: name(link.from),
             to: name(link.to),
             parallel,
             role: role(topology, link),
-            rate_bps: link.account.rate.0,
+            rate_bps: link.account.nominal_rate.0,
             tx_packets: link.tx_packets - pending.packets,
             tx_bytes: link.tx_bytes - pending.bytes,
             marked_packets: link.marked_packets - pending.marked,

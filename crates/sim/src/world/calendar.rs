@@ -292,6 +292,11 @@ impl Calendar {
         LinkPlace(Kind::Delivery as u8, self.ties.at(at.0).rank(Kind::Delivery, link))
     }
 
+    /// Kind and link of the event that [`Self::next`] has just returned.
+    pub(crate) fn peek(upcoming: Upcoming) -> (Kind, LinkId) {
+        (kind_of(upcoming.event), link_of(upcoming.event))
+    }
+
     /// Removes the event that [`Self::next`] has just returned.
     #[inline]
     pub(crate) fn take(&mut self, upcoming: Upcoming) -> (Kind, LinkId) {

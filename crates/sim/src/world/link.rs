@@ -55,7 +55,11 @@ const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 /// Data of a link that only some packets or reports need.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkAccount {
+    /// Present rate of the link.
     pub(crate) rate: BitRate,
+    /// Rate of the link in the scenario. Ideal completion times and utilisations refer to this
+    /// rate.
+    pub(crate) nominal_rate: BitRate,
     /// Value of `tx_bytes` at the end of the arrival phase.
     pub(crate) phase_bytes: u64,
     /// Bytes offered to a switch's port until the end of the arrival phase.
@@ -101,8 +105,25 @@ impl Link {
             from,
             crosses: false,
             special: None,
-            account: Box::new(LinkAccount { rate, phase_bytes: 0, phase_offered: None, lost_packets: 0 }),
+            account: Box::new(LinkAccount {
+                rate,
+                nominal_rate: rate,
+                phase_bytes: 0,
+                phase_offered: None,
+                lost_packets: 0,
+            }),
         }
+    }
+
+    /// Sets the rate of all transmissions that begin from now on.
+    pub(crate) fn set_rate(&mut self, rate: BitRate) {
+        self.serializer = Serializer::new(rate);
+        self.account.rate = rate;
+    }
+
+    /// Whether the switch at the far end forwards packets before their last bit (cut-through).
+    pub(crate) fn cuts_through(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.header_bytes.is_some())
     }
 
     /// Sets the bytes of a packet after which the switch at the far end forwards the packet

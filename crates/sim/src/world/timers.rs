@@ -106,6 +106,11 @@ impl Timers {
         self.next
     }
 
+    /// The timer that expires first.
+    pub(crate) fn peek(&self) -> Option<Timer> {
+        self.heap.peek().map(|Reverse((_, timer))| *timer)
+    }
+
     /// Removes all timers that are equal to `timer` in kind and component.
     pub(crate) fn remove(&mut self, timer: Timer) {
         self.heap.retain(|Reverse((_, other))| *other != timer);

@@ -12,7 +12,7 @@ use bufferlab_transport::{
     AckEvent, CongestionControl, CongestionControlInfo, Controller, TcpConfig, Window,
     register_congestion_control,
 };
-use bufferlab_units::{RandomStream, Time};
+use bufferlab_units::{BitRate, RandomStream, Time};
 use std::sync::{Arc, Once};
 
 /// A buffer policy with a state: each queue may use half of the buffer, and the policy drops every
@@ -250,7 +250,7 @@ fn interleave(scenario: &Scenario, dice: &mut RandomStream) -> (String, Option<S
     let (mut simulation, mut log) = (new(scenario), RowLog::default());
     let mut left = None;
     for _ in 0..dice.below(12) {
-        match dice.below(4) {
+        match dice.below(5) {
             0 => {
                 let at = simulation.now() + Time::from_ns(dice.below(120_000));
                 run_until(&mut simulation, at, &mut log);
@@ -262,6 +262,13 @@ fn interleave(scenario: &Scenario, dice: &mut RandomStream) -> (String, Option<S
                 assert!(simulation.is_finished() || simulation.events() == before + count);
             }
             2 => simulation = fork(&simulation),
+            3 => {
+                for _ in 0..dice.below(500) {
+                    let event = simulation.next_event(&mut log, &mut |_| true);
+                    let event = event.unwrap_or_else(|error| panic!("{error}"));
+                    assert!(event.map_or(simulation.is_finished(), |it| it.time == simulation.now()));
+                }
+            }
             _ => {
                 let copy = fork(&simulation);
                 left = Some((std::mem::replace(&mut simulation, copy), log.clone()));
@@ -419,6 +426,67 @@ fn flows_and_cables_change_while_a_run_is_stepped() {
     assert!(late.contains("end of the run") || late.contains("flows start before"), "{late}");
     let rows = complete(simulation, log);
     assert_eq!(rows.matches("state: Finished").count(), 2, "{rows}");
+}
+
+/// Every event of a run has a kind, and the losses and marks of all events are those of the run.
+#[test]
+fn events_tell_what_happened() {
+    let lab = Lab::new(LEAF_SPINE, &switch("dt"), &tcp("dctcp")).times("200 us", "1 s");
+    let (mut simulation, mut log) = (new(&lab.workloads(LOADED)), RowLog::default());
+    let (mut kinds, mut counts, mut last) = (std::collections::BTreeSet::new(), [0; 3], Time::ZERO);
+    while let Some(event) = simulation.next_event(&mut log, &mut |_| true).expect("it goes on") {
+        assert!(event.time >= last && event.time == simulation.now());
+        assert_eq!(event.kind == "arrival", event.bytes.is_some() && event.packet.is_some());
+        last = event.time;
+        kinds.insert(event.kind);
+        for (sum, more) in counts.iter_mut().zip([event.dropped, event.evicted, event.marked]) {
+            *sum += more;
+        }
+    }
+    let queues = (0..simulation.switch_count()).flat_map(|switch| simulation.queues(switch));
+    let expected = queues.fold([0; 3], |[dropped, evicted, marked], queue| {
+        let counters = queue.counters;
+        [dropped + counters.dropped, evicted + counters.evicted, marked + counters.marked]
+    });
+    assert_eq!(counts, expected);
+    assert!(counts[0] > 0 && counts[2] > 0, "{counts:?}");
+    for kind in ["arrival", "transmission", "flow", "sender", "duration"] {
+        assert!(kinds.contains(kind), "{kind} is not in {kinds:?}");
+    }
+}
+
+/// A cable at half the rate takes twice the time for each packet, and the ideal completion time of
+/// a flow still refers to the rate in the scenario.
+#[test]
+fn a_cable_changes_its_rate_while_a_run_is_stepped() {
+    let lab = Lab::new(LEAF_SPINE, &switch("dt"), &tcp("dctcp")).times("2 ms", "1 s");
+    let scenario = lab.flows(vec![crate::support::flow(0, 5, 400_000, Time::from_us(10))]);
+    let time_at = |changes: &[(u64, u64)]| {
+        let (mut simulation, mut log) = (new(&scenario), RowLog::default());
+        for &(at, rate) in changes {
+            run_until(&mut simulation, Time::from_us(at), &mut log);
+            simulation.set_rate(0, BitRate::gbps(rate)).expect("a rate");
+        }
+        let rows = complete(simulation, log);
+        let number = |name: &str| {
+            let found = rows.split_once(name).expect("a flow").1;
+            found.trim_start_matches("Some(").split([',', ')']).next().and_then(|it| it.parse::<f64>().ok())
+        };
+        (number("fct_ns: ").expect("a time"), number("ideal_ns: ").expect("a time"))
+    };
+    let (full, half, back) = (time_at(&[]), time_at(&[(0, 5)]), time_at(&[(0, 5), (0, 10)]));
+    assert_eq!(full, back);
+    assert_eq!(full.1, half.1);
+    assert!(half.0 > 1.7 * full.0 && half.0 < 2.1 * full.0, "{full:?} {half:?}");
+    let (late, _) = time_at(&[(100, 5)]);
+    assert!(late > full.0 && late < half.0, "{late}");
+    let mut simulation = new(&scenario);
+    for (cable, rate, expected) in
+        [(99, BitRate(1), "cables"), (0, BitRate(0), "above 0"), (0, BitRate(10_000), "four seconds")]
+    {
+        let error = simulation.set_rate(cable, rate).expect_err(expected).to_string();
+        assert!(error.contains(expected) || error.contains("would take more"), "{error}");
+    }
 }
 
 #[test]
