@@ -65,7 +65,7 @@ from .reproduction import Experiment, JudgedClaim, Reproduction, experiments, re
 from .runs import Metric, Run, Summary, run
 from .scenario import Scenario, schema
 from .shipped import scenarios
-from .simulation import Flows, Queues, Simulation, SwitchState
+from .simulation import Event, Flows, Queues, Simulation, SwitchState
 from .sweeps import Sweep, sweep
 from .table import Table
 from .topology import Cable, Graph, Topology, custom_topologies
@@ -96,6 +96,7 @@ __all__ = [
     "Departure",
     "DomainError",
     "Estimate",
+    "Event",
     "Experiment",
     "Flow",
     "Flows",

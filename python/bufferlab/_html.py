@@ -39,8 +39,8 @@ def _cell(cell: object) -> str:
 def estimates(cells: Sequence[tuple[float, float | None, str] | None], columns: int) -> list[Markup | None]:
     """Table cells with a mean, a bar with the interval, and a remark.
 
-    A cell has a mean, half the width of its interval, and the remark. The bars share one scale. Each
-    of the ``columns`` has a colour.
+    A cell has a mean, half the width of its interval, and the remark. The bars share one scale.
+    Each of the ``columns`` has a colour.
     """
     known = [cell for cell in cells if cell is not None]
     ends = [mean + sign * (half or 0.0) for mean, half, _ in known for sign in (-1, 1)]

@@ -36,8 +36,9 @@ class Scenario:
     Parameters
     ----------
     tables
-        The keys of the scenario, as in a scenario file. With the types of :mod:`bufferlab.typed`, an
-        editor completes the keys, and a type checker refuses misspelt keys.
+        The keys of the scenario, as in a scenario file. With the types of
+        :mod:`bufferlab.typed`, an editor completes the keys, and a type checker refuses misspelt
+        keys.
     name
         Name of the scenario, if the argument ``tables`` has no name.
     folder

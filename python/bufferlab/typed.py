@@ -636,7 +636,7 @@ class Transport(_TransportRequired, total=False):
     """The round trip that bandwidth-delay products and delays are compared with: T of HPCC, τ of
     PowerTCP, the minimum RTT of TIMELY."""
     completion: Literal["sender", "receiver"]
-    """When a message is complete."""
+    """Setting of when a message is complete."""
     connections_per_pair: int
     """Most connections from one host to another. If all are busy, a message waits for the first
     free one. Plasticine section 6: 1; LossPass section 5.1: 5. The threads of a `multi_get`
@@ -693,7 +693,7 @@ class Transport(_TransportRequired, total=False):
     name: str
     """The name by which workloads refer to it."""
     notification: Literal["frames", "acks"]
-    """How a receiver reports marked segments to the sender."""
+    """Setting of how a receiver reports marked segments to the sender."""
     notification_interval: str
     """Least time between two notifications of a message."""
     persistent: bool
@@ -708,7 +708,7 @@ class Transport(_TransportRequired, total=False):
     rate: str
     """Rate of a flow on the wire, headers included."""
     recovery: Literal["go-back-n", "selective-repeat"]
-    """How losses are repaired."""
+    """Setting of how losses are repaired."""
     retransmission_timeout: str
     """Time without acknowledgement after which a message is sent again; doubles with each
     repetition. `"0 s"`: never."""
@@ -767,7 +767,7 @@ class GraphTopology(TypedDict, total=False):
     links: Sequence[Links]
     """The cables. A switch numbers its ports in this order."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     route: Sequence[Route]
     """Next hops in place of shortest paths."""
     switches: int | Sequence[str]
@@ -803,7 +803,7 @@ class DragonflyTopology(TypedDict, total=False):
     there are at most a·h + 1 groups. Packets take the path of fewest routers, which may pass
     a third group."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     route: Sequence[Route]
     """Next hops in place of shortest paths."""
     routers_per_group: int
@@ -835,7 +835,7 @@ class MultiPlaneTopology(TypedDict, total=False):
     leaves: int
     """Leaves of a plane."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     planes: int
     """Number of planes."""
     route: Sequence[Route]
@@ -869,7 +869,7 @@ class ScaleUpTopology(TypedDict, total=False):
     links_per_pair: int
     """Parallel cables between a leaf and a spine."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     nic_rate: str
     """Rate of a network card."""
     nics_per_server: int
@@ -911,7 +911,7 @@ class RailTopology(TypedDict, total=False):
     links_per_pair: int
     """Parallel cables between a leaf and a spine."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     rails: int
     """GPUs of a server, each with a card on its own rail."""
     route: Sequence[Route]
@@ -939,7 +939,7 @@ class FatTreeTopology(TypedDict, total=False):
     """The three-tier fat tree of k-port switches: k pods of k/2 edge and k/2 aggregation
     switches, (k/2)² cores, k³/4 hosts. Switches: `edge0_1` (pod, number), `agg0_1`, `core0`."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     rate: str
     """Rate of every link."""
     route: Sequence[Route]
@@ -971,7 +971,7 @@ class LeafSpineTopology(TypedDict, total=False):
     links_per_pair: int
     """Parallel cables between a leaf and a spine."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     route: Sequence[Route]
     """Next hops in place of shortest paths."""
     spines: int
@@ -999,7 +999,7 @@ class DumbbellTopology(TypedDict, total=False):
     """Two switches, `left` and `right`, with a bottleneck between them. The left hosts come
     first."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     route: Sequence[Route]
     """Next hops in place of shortest paths."""
 
@@ -1057,7 +1057,7 @@ class SingleSwitchTopology(TypedDict, total=False):
     kind: Literal["single_switch"]
     """All hosts on one switch, called `switch`."""
     multipath: Literal["ecmp", "spray"]
-    """How a packet chooses among equal shortest paths."""
+    """Setting of how a packet chooses among equal shortest paths."""
     rate: str
     """Rate of every link."""
     route: Sequence[Route]
@@ -2027,7 +2027,7 @@ class SwitchEgressScheduler(_SwitchEgressSchedulerRequired, total=False):
     once."""
 
     discipline: Literal["fifo", "round_robin", "weighted_round_robin", "deficit_round_robin"]
-    """How the queues take turns."""
+    """Setting of how the queues take turns."""
     quanta: Sequence[str]
     """Bytes per round, one for each of `queues`; at least one full packet."""
     weights: Sequence[int]
@@ -2042,7 +2042,7 @@ class SwitchEgress(TypedDict, total=False):
     ports: Sequence[int]
     """Ports in the order of the switch's links; without it, all ports."""
     queues: Sequence[int]
-    """Queues that `rate` limits, each by itself; without it, the port as a whole."""
+    """Queues that `rate` limits, each separately; without it, the port as a whole."""
     rate: str
     """Largest mean rate, counted in bytes of packets."""
     scheduler: Literal["fifo", "round_robin", "strict_priority"] | Sequence[SwitchEgressScheduler]
@@ -2093,7 +2093,7 @@ class WredEcn(TypedDict, total=False):
     """Ramps of queues. The last one that covers a queue applies; a queue without one is never
     marked."""
     scope: Literal["queue", "port"]
-    """Whose length counts."""
+    """Setting of whose length counts."""
 
 
 class BccEcn(TypedDict, total=False):
@@ -2115,7 +2115,7 @@ class BccEcn(TypedDict, total=False):
     priorities: Sequence[int]
     """Priorities whose packets are marked."""
     scope: Literal["queue", "port"]
-    """Whose length counts."""
+    """Setting of whose length counts."""
     share: float | str
     """h: mark above h alpha (B - Q). Default: BCC's public precursor."""
     threshold: str
@@ -2152,7 +2152,7 @@ class RedEcn(TypedDict, total=False):
     priorities: Sequence[int]
     """Priorities whose packets are marked."""
     scope: Literal["queue", "port"]
-    """Whose length counts."""
+    """Setting of whose length counts."""
 
 
 class StepEcn(TypedDict, total=False):
@@ -2165,7 +2165,7 @@ class StepEcn(TypedDict, total=False):
     priorities: Sequence[int]
     """Priorities whose packets are marked."""
     scope: Literal["queue", "port"]
-    """Whose length counts."""
+    """Setting of whose length counts."""
     threshold: str
     """K: mark when the length exceeds it. Either this or `thresholds`."""
     thresholds: Sequence[str]
@@ -2268,7 +2268,7 @@ class Output(TypedDict, total=False):
 
 
 class Host(TypedDict, total=False):
-    """How hosts send."""
+    """Setting of how hosts send."""
 
     applications: Literal["own", "programs"]
     """Programs that carry the workloads between real hosts (`testbed run`). Simulations ignore
@@ -2305,12 +2305,12 @@ class PauseStormFault(_PauseStormFaultRequired, total=False):
     """Time from which on no frame is sent; without it, the storm never ends. The last pause then
     expires."""
     zero_from: str
-    """Time from which frames have zero quanta: they end the pause, and the host goes on sending
-    them."""
+    """Time from which frames have zero quanta: they end the pause, and the host continues to
+    send them."""
 
 
 class ScenarioTables(TypedDict, total=False):
-    """What the experiment is, and how long it runs."""
+    """Setting of what the experiment is, and how long it runs."""
 
     description: str
     """Summary of the scenario for the report."""
@@ -2322,13 +2322,14 @@ class ScenarioTables(TypedDict, total=False):
     fault: Sequence[PauseStormFault]
     """Hosts that misbehave."""
     host: Host
-    """How hosts send."""
+    """Setting of how hosts send."""
     name: str
     """Short name for folders and titles."""
     output: Output
     """Series and tables that a run records."""
     profile: Literal["paper", "artifact"]
-    """How to read details that papers leave open; selects the defaults of policy parameters."""
+    """Setting of how to read details that papers leave open; selects the defaults of policy
+    parameters."""
     seed: int
     """Seed of every random stream of the run."""
     start_jitter: str

@@ -170,6 +170,10 @@ def union(types: list[str]) -> str:
 def doc(text: str, indent: str) -> str:
     if not text:
         return ""
+    # A comment begins with a noun, unlike some descriptions in the schema.
+    if text.split()[0] in ("How", "When", "What", "Which", "Who", "Whose", "Where"):
+        text = f"Setting of {text[0].lower()}{text[1:]}"
+    text = text.replace("each by itself", "each separately").replace("goes on sending", "continues to send")
     wrapped = textwrap.wrap(text.replace("\\", "\\\\").replace('"""', "'''"), 100 - len(indent) - 6)
     return f'{indent}"""' + f"\n{indent}".join(wrapped) + '"""\n'
 

@@ -209,6 +209,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Sweep": grid,
         "Switch": shape,
         "SwitchState": simulation.switches[0],
+        "Event": next(iter(bufferlab.Simulation(star))),
         "Table": run.flows,
         "Trial": bufferlab.trial("dt", arrivals=100),
         "TunedProfile": sonic.TunedProfile("a", 1, 1, (0, 2), 3),

@@ -56,6 +56,79 @@ def test_views_have_the_state_of_the_moment(star: Scenario) -> None:
     assert set(flows.src.tolist()) <= set(range(len(simulation.hosts)))
 
 
+def test_iteration_yields_what_happened(star: Scenario, tmp_path: Path) -> None:
+    bufferlab.run(star, out=tmp_path / "batch")
+    simulation = Simulation(star)
+    events = []
+    for event in simulation:
+        assert event.time_ps == simulation.now_ps
+        events.append(event)
+        if len(events) == 1000:
+            break
+    simulation.run_until("1 ms")
+    events.extend(simulation)
+    assert simulation.is_finished and next(iter(simulation), None) is None
+    times = [event.time_ps for event in events]
+    assert times == sorted(times) and len(events) <= simulation.events
+    [switch] = simulation.switches
+    nodes = {*simulation.hosts, switch.name}
+    for event in events:
+        assert event.node is None or event.node in nodes
+        assert (event.kind == "arrival") == (event.packet is not None) == (event.bytes is not None)
+        assert event.node == switch.name or not (event.dropped or event.evicted or event.marked)
+    assert {"arrival", "transmission", "flow", "sender", "duration"} <= {event.kind for event in events}
+    simulation.finish(out=tmp_path / "stepped")
+    same_results(tmp_path / "batch", tmp_path / "stepped")
+
+
+def test_the_losses_of_all_events_are_the_losses_of_the_run(star: Scenario) -> None:
+    simulation = Simulation(star)
+    dropped = sum(event.dropped for event in simulation)
+    assert dropped == simulation.queues().dropped.sum() > 0
+    flows = simulation.finish().flows.to_pydict()
+    assert dropped == sum(flows["dropped_packets"])
+
+
+def test_a_loop_may_change_the_simulation(star: Scenario) -> None:
+    simulation = Simulation(star)
+    for event in simulation:
+        if event.dropped:
+            simulation.set_policy("cs")
+            break
+    changed = simulation.finish()
+    assert changed.flows != bufferlab.run(star).flows
+    assert "policy cs()" in (changed.folder / "scenario.toml").read_text()
+
+
+def test_a_cable_changes_its_rate(star: Scenario) -> None:
+    star = star.set("switch.policy", "cs")
+    simulation, slower = Simulation(star), Simulation(star)
+    cable = next(number for number, ends in enumerate(slower.cables) if "h0" in ends)
+    slower.run_until("500 us")
+    slower.set_rate(cable, "1 Gb/s")
+    full, slow = simulation.finish(), slower.finish()
+    ideal, times = full.flows["ideal_ns"].to_pylist(), slow.flows["fct_ns"].to_pylist()
+    assert slow.flows["ideal_ns"].to_pylist() == ideal and len(times) == len(ideal)
+    assert slow.summary["class.incast.qct_mean_ms"] > full.summary["class.incast.qct_mean_ms"]  # type: ignore[operator]
+    assert f"# 500 us: cable {cable} at 1 Gb/s" in (slow.folder / "scenario.toml").read_text()
+    with pytest.raises(bufferlab.RunError, match="cut through"):
+        Simulation(star.set("switch.hardware.cut_through", "64 B")).set_rate(0, 1e9)
+    with pytest.raises(bufferlab.RunError, match="a packet would take more"):
+        Simulation(star).set_rate(0, 1)
+
+
+def test_views_of_transports(star: Scenario) -> None:
+    simulation = Simulation(star)
+    for event in simulation:
+        if event.packet == "ack" and event.node in simulation.hosts:
+            break
+    flows = simulation.flows()
+    known = ~np.isnan(flows.rtt)
+    assert known.any() and (flows.rtt[known] > 1e-6).all() and (flows.rtt[known] < 1e-2).all()
+    assert (flows.acknowledged <= flows.sent).all() and flows.acknowledged.sum() > 0
+    assert np.isnan(flows.rate).all() and (flows.slow_start_threshold >= 1).all()
+
+
 def test_a_fork_under_another_policy_equals_a_run_that_changes_then(star: Scenario) -> None:
     simulation = Simulation(star)
     simulation.run_until("900 us")

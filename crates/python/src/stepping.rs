@@ -7,7 +7,7 @@ use crate::runs::{PlainJob, job};
 use crate::scenario::Loaded;
 use bufferlab_lab::{RunError, SteppedRun};
 use bufferlab_sim::{NewFlow, Progress, Simulation};
-use bufferlab_units::Time;
+use bufferlab_units::{BitRate, Time};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,19 @@ pub(crate) struct Stepper {
 
 /// A switch: name, policy, capacity, occupancy, ports, queues per port.
 type PlainSwitch = (String, String, u64, u64, u16, u16);
+
+/// An event: time (ps), kind, node, port, flow, packet, bytes, and the numbers of dropped, evicted
+/// and marked packets.
+type PlainEvent = (
+    u64,
+    &'static str,
+    Option<String>,
+    Option<u16>,
+    Option<u64>,
+    Option<&'static str>,
+    Option<u32>,
+    (u64, u64, u64),
+);
 
 /// Changes between two ledgers (lists of counters) of a switch: see the function [`change`].
 type Change = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
@@ -70,6 +83,15 @@ impl Stepper {
     /// Handles the next `count` events of the simulation.
     fn step(&self, py: Python<'_>, count: u64) -> PyResult<()> {
         self.work(py, |run, go_on| run.step(count, go_on))
+    }
+
+    /// Handles the next event of the simulation and describes it. `None` if no event is left.
+    fn next_event(&self, py: Python<'_>) -> PyResult<Option<PlainEvent>> {
+        let event = self.work(py, |run, go_on| run.next_event(go_on))?;
+        Ok(event.map(|it| {
+            let consequences = (it.dropped, it.evicted, it.marked);
+            (it.time.0, it.kind, it.node, it.port, it.flow, it.packet, it.bytes, consequences)
+        }))
     }
 
     /// Sets alphas of a switch, if given, and handles all events until the time `ps`. `exponents`
@@ -162,8 +184,9 @@ impl Stepper {
 
     /// Returns two tables with a row for each live flow. The first table has ten u64: number,
     /// class, source, destination, size, start (ps), delivered bytes, segments sent, segments sent
-    /// again, timeouts. The second table has two f64: window, and segments in flight (NaN without a
-    /// window).
+    /// again, timeouts. The second table has six f64: window, segments in flight, slow-start
+    /// threshold, acknowledged segments, round-trip time (s), rate of the pace (b/s). A number that
+    /// the flow does not have is NaN.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let (whole, real) = self.view(py, |simulation| {
             let flows: Vec<_> = simulation.flows().collect();
@@ -182,8 +205,15 @@ impl Stepper {
                 ]
             }));
             let real = flows.iter().flat_map(|flow| {
-                let in_flight = flow.in_flight.map_or(f64::NAN, f64::from);
-                [flow.window.unwrap_or(f64::NAN), in_flight].map(f64::to_bits)
+                let numbers = [
+                    flow.window,
+                    flow.in_flight.map(f64::from),
+                    flow.slow_start_threshold,
+                    flow.acknowledged.map(f64::from),
+                    flow.rtt.map(Time::as_secs_f64),
+                    flow.rate,
+                ];
+                numbers.map(|number| number.unwrap_or(f64::NAN).to_bits())
             });
             (whole, words(real))
         })?;
@@ -222,6 +252,16 @@ impl Stepper {
     /// Sets a cable of the network down or up.
     fn set_cable(&self, py: Python<'_>, cable: usize, up: bool) -> PyResult<()> {
         self.work(py, |run, _| run.set_cable(cable, up))
+    }
+
+    /// Sets the rate of a cable in both directions (bits per second).
+    fn set_rate(&self, py: Python<'_>, cable: usize, rate: u64) -> PyResult<()> {
+        self.work(py, |run, _| run.set_rate(cable, BitRate(rate)))
+    }
+
+    /// Names of the two ends of every cable.
+    fn cables(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        self.view(py, |simulation| simulation.cables().map(|(a, b)| (a.to_owned(), b.to_owned())).collect())
     }
 
     /// Returns a copy of the run. If the caller changes both runs alike, the original and the copy

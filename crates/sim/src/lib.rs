@@ -26,8 +26,9 @@
 //! | `observe` | rows | nothing: observers only read |
 //! | `shards` | one run on several threads | whole simulations, one per thread |
 //!
-//! [`Simulation::run_until`] and [`Simulation::step`] advance a run step by step. [`Simulation::next_event`]
-//! describes the event. Between two steps, the caller may inspect the run, change it, and copy it ([`Simulation::fork`]).
+//! [`Simulation::run_until`] and [`Simulation::step`] advance a run step by step, and
+//! [`Simulation::next_event`] describes its event. Between two steps, the caller may inspect the
+//! run, change it, and copy it ([`Simulation::fork`]).
 //!
 //! The simulation is exact in three respects: serialization at integer picoseconds, propagation,
 //! and the order of simultaneous events (see `world/calendar.rs`). A packet occupies a switch's
