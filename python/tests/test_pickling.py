@@ -15,6 +15,7 @@ import pickle
 import pkgutil
 import subprocess
 import sys
+import typing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -91,7 +92,8 @@ def public_classes() -> dict[str, type]:
     for one in modules:
         for name in one.__all__:
             value = getattr(one, name)
-            if isinstance(value, type):
+            # A typed table is a dictionary.
+            if isinstance(value, type) and not typing.is_typeddict(value):
                 found[f"{value.__module__.rpartition('.')[2]}.{name}"] = value
     return found
 
