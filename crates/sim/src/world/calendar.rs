@@ -65,31 +65,59 @@ impl LinkPlace {
     pub(crate) const FIRST: Self = Self(0, 0);
 }
 
-/// Storage for an event that waits in a bucket. Freed storage is reused last in, first out, so that
-/// the storage stays in the cache.
+/// Number of events in one [`Batch`].
+const BATCH: usize = 7;
+
+/// Storage for events that wait in a bucket: one cache line. Freed storage is reused last in, first
+/// out, so that the storage stays in the cache.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
-    event: u64,
-    /// Next entry of the bucket or of the free list. [`END`] if the entry is the last.
+#[repr(C, align(64))]
+struct Batch {
+    /// The events, in no order. Slots beyond `len` have old content.
+    events: [u64; BATCH],
+    len: u32,
+    /// Next batch of the bucket or of the free list. [`END`] if the batch is the last. All batches
+    /// of a bucket except the first are full.
     next: u32,
 }
+
+const _: () = assert!(size_of::<Batch>() == 64, "a cache line");
 
 /// Number of buckets in the ring. The number is a constant, so that the compiler can omit bounds
 /// checks of masked indices.
 pub(crate) const BUCKETS: usize = 1 << 13;
 
-/// Index that marks the end of a bucket's list of entries.
+/// Index that marks the end of a bucket's list of batches.
 const END: u32 = u32::MAX;
 
 /// Events of the open bucket, removed from the end. Slots beyond the end keep their old
 /// content, so that adding an event is one comparison and one store.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Stack {
     slots: Vec<u64>,
     len: usize,
 }
 
 impl Stack {
+    /// An empty stack with slots for the events of one batch.
+    fn new() -> Self {
+        Self { slots: vec![0; BATCH], len: 0 }
+    }
+
+    /// The next slots of the stack, if they suffice for a batch.
+    #[inline(always)]
+    fn room(&mut self) -> Option<&mut [u64; BATCH]> {
+        self.slots.get_mut(self.len..)?.first_chunk_mut()
+    }
+
+    /// Makes [`Self::room`] for the events of a batch and stores them there.
+    #[cold]
+    #[inline(never)]
+    fn grow_by_batch(&mut self, events: &[u64; BATCH]) {
+        self.slots.truncate(self.len);
+        self.slots.extend(events);
+    }
+
     #[inline(always)]
     fn push(&mut self, event: u64) {
         match self.slots.get_mut(self.len) {
@@ -141,10 +169,10 @@ pub(crate) struct Calendar {
     tie_bits: u32,
     /// Exponent of the bucket size: a bucket covers 2^`width_bits` ps.
     width_bits: u32,
-    /// Index of the first waiting event of each bucket.
+    /// Index of the first batch of each bucket.
     first: Box<[u32; BUCKETS]>,
-    places: Vec<Waiting>,
-    /// Index of the first free storage entry for a waiting event.
+    batches: Vec<Batch>,
+    /// Index of the first free batch.
     free: u32,
     /// One bit per bucket: whether the bucket contains events.
     occupied: Box<[u64; BUCKETS / 64]>,
@@ -172,11 +200,11 @@ impl Calendar {
             ties,
             width_bits,
             first: Box::new([END; BUCKETS]),
-            places: Vec::new(),
+            batches: Vec::new(),
             free: END,
             occupied: Box::new([0; BUCKETS / 64]),
             open: 0,
-            current: Stack::default(),
+            current: Stack::new(),
             far: BinaryHeap::new(),
             special: REBASE_AT >> width_bits,
         }
@@ -218,14 +246,31 @@ impl Calendar {
         // far from the epoch is also beyond the ring.
         if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
+        } else if bucket <= self.open {
+            self.insert(event);
         } else {
-            self.push_elsewhere(time, key);
+            self.push_far(time, key);
         }
     }
 
-    /// Adds an event to the open bucket, or an event beyond the ring to the heap.
+    /// Adds an event to the open bucket.
     #[inline(never)]
-    fn push_elsewhere(&mut self, time: Time, key: u64) {
+    fn insert(&mut self, event: u64) {
+        const FEW: usize = 16;
+        let current = self.current.as_slice();
+        let is_later = |&other: &u64| self.order(other, event) == Ordering::Greater;
+        // Most events are inserted near the end of a short bucket.
+        let at = match current.len() {
+            0..FEW => current.iter().rposition(is_later).map_or(0, |later| later + 1),
+            _ => current.partition_point(is_later),
+        };
+        self.current.insert(at, event);
+    }
+
+    /// Adds an event beyond the ring to the heap.
+    #[cold]
+    #[inline(never)]
+    fn push_far(&mut self, time: Time, key: u64) {
         if time.0 - self.epoch >= TIME_LIMIT {
             self.skip_to(time);
         }
@@ -235,9 +280,7 @@ impl Calendar {
             // The epoch has just moved, so the ring has a bucket for the event.
             self.put(bucket, event);
         } else if bucket <= self.open {
-            let current = self.current.as_slice();
-            let at = current.partition_point(|&other| self.order(other, event) == Ordering::Greater);
-            self.current.insert(at, event);
+            self.insert(event);
         } else {
             self.far.push(Reverse(event));
             self.special = self.special.min(bucket);
@@ -247,24 +290,37 @@ impl Calendar {
     #[inline(always)] // One of the two callers is hot.
     fn put(&mut self, bucket: u64, event: u64) {
         let slot = bucket as usize % BUCKETS;
-        let waiting = Waiting { event, next: self.first[slot] };
-        let place = self.free;
-        match self.places.get_mut(place as usize) {
-            Some(free) => {
-                self.free = free.next;
-                *free = waiting;
-                self.first[slot] = place;
-            }
-            None => self.first[slot] = self.add_place(waiting),
+        if let Some(batch) = self.batches.get_mut(self.first[slot] as usize)
+            && let Some(place) = batch.events.get_mut(batch.len as usize)
+        {
+            *place = event;
+            batch.len += 1;
+        } else {
+            self.begin_batch(slot, event);
         }
+    }
+
+    /// Adds an event to a bucket that is empty or has only full batches.
+    #[inline(never)]
+    fn begin_batch(&mut self, slot: usize, event: u64) {
+        let slot = slot % BUCKETS;
+        let next = self.first[slot];
         self.occupied[slot / 64] |= 1 << (slot % 64);
+        if let Some(batch) = self.batches.get_mut(self.free as usize) {
+            self.first[slot] = self.free;
+            self.free = batch.next;
+            batch.events[0] = event;
+            (batch.len, batch.next) = (1, next);
+        } else {
+            self.first[slot] = self.add_batch(event, next);
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn add_place(&mut self, waiting: Waiting) -> u32 {
-        self.places.push(waiting);
-        u32::try_from(self.places.len() - 1).expect("there are fewer than two events for each link")
+    fn add_batch(&mut self, event: u64, next: u32) -> u32 {
+        self.batches.push(Batch { events: [event; BATCH], len: 1, next });
+        u32::try_from(self.batches.len() - 1).expect("there are fewer than two events for each link")
     }
 
     /// Returns the earliest event and leaves it in the calendar.
@@ -322,51 +378,25 @@ impl Calendar {
         let slot = bucket as usize % BUCKETS;
         let first = std::mem::replace(&mut self.first[slot], END);
         self.occupied[slot / 64] &= !(1 << (slot % 64));
-        self.take_list(first);
+        self.take_batches(first);
         true
     }
 
-    /// Moves the events of the list that begins at `first` to the open bucket,
+    /// Moves the events of the batches from `first` on to the open bucket,
     /// and sorts the bucket, latest event first.
     #[inline(always)]
-    fn take_list(&mut self, first: u32) {
-        let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
-        let (mut place, mut last, mut len) = (first, END, self.current.len);
-        // `END` is no valid index, so the loop ends at the index `END`.
-        while let Some(&Waiting { event, next }) = places.get(place as usize) {
-            let Some(slot) = slots.get_mut(len) else {
-                self.current.len = len;
-                return self.take_long_list(first, place);
-            };
-            *slot = event;
-            (last, place, len) = (place, next, len + 1);
+    fn take_batches(&mut self, first: u32) {
+        let mut next = first;
+        while let Some(batch) = self.batches.get_mut(next as usize) {
+            match self.current.room() {
+                Some(room) => *room = batch.events,
+                None => self.current.grow_by_batch(&batch.events),
+            }
+            self.current.len += batch.len as usize;
+            (next, batch.next, self.free) = (batch.next, self.free, next);
         }
-        self.current.len = len;
-        self.free_list(first, last);
-        if len > 1 {
+        if self.current.len > 1 {
             self.sort();
-        }
-    }
-
-    /// Completes [`Self::take_list`] if the list is too long for the open bucket. The events from
-    /// `place` on do not fit until the bucket grows.
-    #[cold]
-    #[inline(never)]
-    fn take_long_list(&mut self, first: u32, mut place: u32) {
-        let mut last = END;
-        while let Some(&Waiting { event, next }) = self.places.get(place as usize) {
-            self.current.push(event);
-            (last, place) = (place, next);
-        }
-        self.free_list(first, last);
-        self.sort();
-    }
-
-    /// Puts the entries of a list on the free list.
-    #[inline(always)]
-    fn free_list(&mut self, first: u32, last: u32) {
-        if let Some(last) = self.places.get_mut(last as usize) {
-            (last.next, self.free) = (self.free, first);
         }
     }
 
@@ -374,33 +404,27 @@ impl Calendar {
     /// few events, so the function sorts integers first and orders ties afterwards.
     #[inline(always)]
     fn sort(&mut self) {
+        const FEW: usize = 16;
         let bits = self.tie_bits;
         let events = self.current.as_mut_slice();
-        if let [first, second] = events {
-            (*first, *second) = ((*first).max(*second), (*first).min(*second));
-        } else if events.len() <= 16 {
-            for end in 1..events.len() {
-                let mut at = end;
-                while at > 0 && events[at - 1] < events[at] {
-                    events.swap(at - 1, at);
-                    at -= 1;
-                }
-            }
+        if events.len() <= FEW {
+            sort_few(events);
         } else {
             events.sort_unstable_by_key(|&event| Reverse(event));
         }
-        if events.windows(2).any(|pair| (pair[0] ^ pair[1]) >> bits == 0) {
-            self.sort_ties();
+        if let Some(first) = events.windows(2).position(|pair| (pair[0] ^ pair[1]) >> bits == 0) {
+            self.sort_ties(first);
         }
     }
 
-    /// Orders simultaneous events of the open bucket. All other events are already in order.
+    /// Orders simultaneous events of the open bucket, the first of which are at `first`.
+    /// All other events are already in order.
     #[inline(never)]
-    fn sort_ties(&mut self) {
+    fn sort_ties(&mut self, first: usize) {
         let bits = self.tie_bits;
-        let mut at = 1;
-        while let Some(&[first, second]) = self.current.as_slice().get(at - 1..=at) {
-            at = if (first ^ second) >> bits == 0 { self.sort_tie(at - 1) } else { at } + 1;
+        let mut at = self.sort_tie(first);
+        while let Some(&[one, other]) = self.current.as_slice().get(at..).and_then(<[u64]>::first_chunk) {
+            at = if (one ^ other) >> bits == 0 { self.sort_tie(at) } else { at + 1 };
         }
     }
 
@@ -479,11 +503,10 @@ impl Calendar {
         let mut events: Vec<u64> = self.far.iter().map(|Reverse(event)| *event).collect();
         events.extend(self.current.as_slice());
         for &first in self.first.iter() {
-            let mut place = first;
-            while place != END {
-                let Waiting { event, next } = self.places[place as usize];
-                events.push(event);
-                place = next;
+            let mut next = first;
+            while let Some(batch) = self.batches.get(next as usize) {
+                events.extend(batch.events.iter().take(batch.len as usize));
+                next = batch.next;
             }
         }
         events
@@ -513,7 +536,7 @@ impl Calendar {
         self.far.clear();
         self.current.clear();
         self.first.fill(END);
-        self.places.clear();
+        self.batches.clear();
         self.free = END;
         self.occupied.fill(0);
         self.epoch += shift;
@@ -528,6 +551,20 @@ impl Calendar {
             }
         }
         self.special = self.first_special();
+    }
+}
+
+/// Sorts events, largest first. Insertion is the fastest way for the few events of a bucket.
+#[inline(always)] // Inlined where buckets are opened.
+fn sort_few(events: &mut [u64]) {
+    for end in 1..events.len() {
+        let event = events[end];
+        let mut at = end;
+        while at > 0 && events[at - 1] < event {
+            events[at] = events[at - 1];
+            at -= 1;
+        }
+        events[at] = event;
     }
 }
 
