@@ -220,10 +220,16 @@ impl Sender {
     /// Whether a segment is waiting to be sent and the window has space for the segment.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
-        if self.phase == Phase::Open && self.pending_loss == 0 && config.burst_segments <= 1 {
+        if self.sends_in_order(config) {
             return self.may_send_new(config) && self.window_allows(config);
         }
         self.could_send_otherwise(config)
+    }
+
+    /// Whether the sender can send only new segments, one by one: no loss and no burst.
+    #[inline]
+    fn sends_in_order(&self, config: &TcpConfig) -> bool {
+        self.phase == Phase::Open && self.pending_loss == 0 && config.burst_segments <= 1
     }
 
     /// Complete check of the condition [`Self::could_send`]. Senders after a loss, with bursts or
@@ -305,7 +311,9 @@ impl Sender {
             return Some(Segment { seq: 0, retransmission: self.backoff > 0, syn: true });
         }
         let mut counts = 1;
-        let is_new = self.burst_left > 0 || (self.pending_loss == 0 && self.may_send_new(config));
+        let is_new = self.sends_in_order(config)
+            || self.burst_left > 0
+            || (self.pending_loss == 0 && self.may_send_new(config));
         let seq = if is_new {
             if config.burst_segments > 1 {
                 counts = self.count_burst(config);

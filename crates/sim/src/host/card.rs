@@ -144,6 +144,12 @@ impl Card {
         self.parked.push(slot);
     }
 
+    /// Whether an ACK that arrives now would be the next packet of the NIC.
+    #[inline]
+    pub(super) fn sends_ack_next(&self) -> bool {
+        self.queue.is_empty() && self.paused == 0 && !self.in_burst && self.turns.is_none()
+    }
+
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         !self.queue.is_empty()

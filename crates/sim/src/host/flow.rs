@@ -26,7 +26,7 @@ pub(crate) enum FlowSender {
 
 impl FlowSender {
     /// Whether the sender can send a segment now (see [`Self::poll_transmit`]).
-    #[inline]
+    #[inline(always)] // Called for every packet and every ACK.
     pub(crate) fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         match self {
             Self::Tcp(sender) => sender.wants_to_send(config, now),
@@ -168,6 +168,19 @@ pub(crate) struct ReceiverSlot {
 }
 
 impl SenderSlot {
+    /// Whether the timer heap has no entry yet at or before the sender's deadline or pace.
+    #[inline]
+    pub(super) fn needs_timer(&self, config: &TcpConfig, now: Time) -> bool {
+        self.sender.wake_at(config, now) < self.pace_armed || self.sender.deadline(now) < self.armed
+    }
+
+    /// Whether the sender needs a timer ([`Self::needs_timer`]) besides the timers that it needs
+    /// when it sends a packet. True for all senders without a TCP window.
+    #[inline]
+    pub(super) fn may_need_timer(&self, config: &TcpConfig, now: Time) -> bool {
+        !matches!(self.sender, FlowSender::Tcp(_)) || self.needs_timer(config, now)
+    }
+
     /// Content of a slot that no flow has used.
     fn placeholder(&self) -> Self {
         let stream = RandomStream::new(0, "", 0);

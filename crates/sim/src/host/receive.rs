@@ -134,8 +134,7 @@ impl Hosts {
         if transport.reports_to_acks {
             uplink.go_on_reporting(id, transport.telemetry);
         }
-        self.enqueue(uplink.host(), handle, true, id);
-        self.kick(uplink);
+        self.send_ack_or_enqueue(uplink, handle, id);
     }
 
     pub(crate) fn handle_delayed_ack_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {

@@ -4,7 +4,7 @@
 use super::flow::{FlowSender, SenderSlot};
 use super::transport::Transport;
 use super::{Hosts, PACKETS_MAX};
-use crate::ids::{FlowSlot, PacketId};
+use crate::ids::{FlowHandle, FlowSlot, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
 use bufferlab_core::{Header, Tags};
@@ -23,6 +23,7 @@ impl Hosts {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];
         debug_assert_eq!(flow.src, uplink.host(), "a flow is sent by its source");
+        let may_need_timer = flow.may_need_timer(&transport.tcp, uplink.now());
         // While a flow is in the turn order, its NIC is busy, unless the flow's priority is paused.
         let has_turn = flow.is_ready && self.cards[uplink.host()].paused == 0;
         if !has_turn && flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
@@ -34,7 +35,9 @@ impl Hosts {
             }
             self.kick(uplink);
         }
-        self.arm_sender(uplink, slot);
+        if may_need_timer {
+            self.arm_sender(uplink, slot);
+        }
     }
 
     /// Creates all packets that the flow's window allows and queues them at the NIC.
@@ -50,7 +53,7 @@ impl Hosts {
 
     /// Ensures that the timer heap has an entry at or before the sender's deadline. A deadline that
     /// moves to a later time changes no entry until the old entry expires.
-    #[inline]
+    #[inline(never)] // Most packets need no new entry ([`SenderSlot::needs_timer`]).
     fn arm_sender(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
         let transport = &self.transports[flow.transport];
@@ -122,7 +125,34 @@ impl Hosts {
                 None => self.next_in_turn(uplink),
             }
         };
-        let Some(packet) = next else { return };
+        if let Some(packet) = next {
+            self.transmit(uplink, packet);
+        }
+    }
+
+    /// Sends `packet` at once if the uplink is idle and nothing waits before the packet. Otherwise
+    /// the packet, an ACK of `flow`, waits at the NIC.
+    #[inline]
+    pub(super) fn send_ack_or_enqueue(
+        &mut self,
+        uplink: &mut Uplink<'_>,
+        flow: FlowHandle,
+        packet: PacketId,
+    ) {
+        if !self.cards[uplink.host()].sends_ack_next() {
+            self.enqueue(uplink.host(), flow, true, packet);
+            return self.kick(uplink);
+        }
+        if uplink.claim() {
+            self.transmit(uplink, packet);
+        } else {
+            self.cards[uplink.host()].queue.push_back(packet);
+        }
+    }
+
+    /// Sends a packet over the idle uplink.
+    #[inline]
+    fn transmit(&mut self, uplink: &mut Uplink<'_>, packet: PacketId) {
         if self.spray {
             let stream = &mut self.streams[uplink.host()].spray;
             let meta = uplink.packet_mut(packet);
@@ -197,7 +227,9 @@ impl Hosts {
         let packet = data_packet(flow, transport, segment, sent_before, uplink.now());
         flow.in_network += 1;
         let id = uplink.create(packet);
-        self.arm_sender(uplink, slot);
+        if flow.needs_timer(&transport.tcp, uplink.now()) {
+            self.arm_sender(uplink, slot);
+        }
         Some(id)
     }
 }
