@@ -408,17 +408,13 @@ impl Buffer {
         port.bytes += size;
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes += size;
-        if stored.account == Account::Shared {
-            return;
+        if stored.account == Account::Reserved {
+            port.reserved += size;
         }
-        match stored.account {
-            Account::Shared | Account::Minimum => {}
-            Account::Reserved => port.reserved += size,
-            Account::Headroom => {
-                ingress.headroom += size;
-                let peak = &mut self.headroom_peaks[stored.ingress.0 as usize];
-                *peak = ingress.headroom.max(*peak);
-            }
+        if stored.account == Account::Headroom {
+            ingress.headroom += size;
+            let peak = &mut self.headroom_peaks[stored.ingress.0 as usize];
+            *peak = ingress.headroom.max(*peak);
         }
     }
 
@@ -437,31 +433,37 @@ impl Buffer {
         if let Some(pool) = &mut self.pool {
             pool.change(port, slot.bytes + size, slot.bytes);
         }
-        let port = &mut self.ports[port as usize];
-        port.bytes -= size;
+        self.ports[port as usize].bytes -= size;
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes -= size;
+        let is_empty = slot.packets.is_empty();
         if stored.account == Account::Shared && ingress.headroom == 0 {
             self.used[Account::Shared as usize] -= size;
-            return Some((stored, slot.packets.is_empty()));
+        } else {
+            self.release(stored.account, stored.ingress, port, size);
         }
-        match stored.account {
+        Some((stored, is_empty))
+    }
+
+    /// Releases `size` bytes of the account of a packet that has left the memory.
+    #[inline(never)] // Most packets are in the pool, and no packet of their ingress is in headroom.
+    fn release(&mut self, account: Account, ingress: IngressId, port: u16, size: u64) {
+        let ingress = &mut self.ingress[ingress.0 as usize];
+        match account {
             // A departure releases headroom first, whichever packet of the ingress queue departs
             // (SONiC; Reverie section 2.2).
-            Account::Shared | Account::Headroom if ingress.headroom > 0 => {
+            Account::Shared | Account::Headroom => {
                 let headroom = size.min(ingress.headroom);
                 ingress.headroom -= headroom;
                 self.used[Account::Headroom as usize] -= headroom;
                 self.used[Account::Shared as usize] -= size - headroom;
             }
-            Account::Shared | Account::Headroom => self.used[Account::Shared as usize] -= size,
             Account::Minimum => self.used[Account::Minimum as usize] -= size,
             Account::Reserved => {
-                port.reserved -= size;
+                self.ports[port as usize].reserved -= size;
                 self.used[Account::Reserved as usize] -= size;
             }
         }
-        Some((stored, slot.packets.is_empty()))
     }
 
     /// Checks that the bytes in the ledger equal the bytes of the packets in the queues.

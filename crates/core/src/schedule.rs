@@ -108,10 +108,9 @@ enum Choice {
     Lowest,
     /// Serves all queues of the port in one round robin.
     RoundRobin,
-    /// Any schedule without a faster path: the scheduler goes through the groups.
+    /// Any other schedule: the scheduler goes through the groups. Ports may have different
+    /// schedules.
     ByGroup,
-    /// Ports have different schedules.
-    ByPort,
 }
 
 /// The schedule of all ports of a switch: groups in strict order, highest first. Some ports may
@@ -333,8 +332,10 @@ impl Scheduler {
                 Some(Picked { queue, from: queue })
             }
             Choice::RoundRobin => Some(turns.of_groups[usize::from(port)].go_on_to_next(ready)),
-            Choice::ByGroup => self.pick_by_group(turns, port, ready, first_queue, buffer),
-            Choice::ByPort => self.pick_by_port(turns, port, ready, first_queue, buffer),
+            Choice::ByGroup if self.by_port.is_none() => {
+                self.pick_by_group(turns, port, ready, first_queue, buffer)
+            }
+            Choice::ByGroup => self.pick_by_port(turns, port, ready, first_queue, buffer),
         }
     }
 
@@ -346,6 +347,7 @@ impl Scheduler {
             Choice::Lowest => {}
             Choice::RoundRobin => turns.of_groups[usize::from(port)].cursor = after(queue),
             Choice::ByGroup => {
+                debug_assert!(self.by_port.is_none(), "a scheduler of different ports has no bypass");
                 let index = usize::from(self.group_of[usize::from(queue) % MAX_QUEUES_PER_PORT]);
                 let turn = &mut turns.of_groups[usize::from(port) * self.groups.len() + index];
                 match self.groups[index].turn {
@@ -355,7 +357,6 @@ impl Scheduler {
                     Turn::Deficit => debug_assert!(false, "deficits depend on the packet"),
                 }
             }
-            Choice::ByPort => debug_assert!(false, "a scheduler of different ports has no bypass"),
         }
     }
 

@@ -96,7 +96,7 @@ impl Scheduler {
             }
             by_port.of_port[port] = index;
         }
-        self.choice = Choice::ByPort;
+        self.choice = Choice::ByGroup;
         self.by_port = Some(by_port);
         self
     }
