@@ -15,6 +15,7 @@ use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
 use crate::policy::parts::lossless::{self, Lossless, Standing};
 use crate::policy::parts::queue_profiles::Limit;
 use crate::policy::parts::slices::Slices;
+use crate::weight::Weight;
 
 /// Pools and headroom of a switch, with the bytes of each queue in the pools.
 #[derive(Clone, Debug)]
@@ -38,7 +39,8 @@ pub(crate) struct Pools {
     /// needs this division.
     split: Option<Slices>,
     queues_per_port: usize,
-    /// Bytes of each ingress queue's reserve that are in use, at the last count.
+    /// Bytes of each ingress queue's reserve that are in use, at the last count. Empty if no queue
+    /// has a reserve.
     counted_reserve: Vec<u64>,
 }
 
@@ -87,19 +89,19 @@ impl Pools {
         self.egress[usize::from(queue.0)].takes_lossy
     }
 
-    /// Bounds below which no pool and no limit of an ingress or egress queue applies. The function
-    /// `own` returns the policy's least threshold for the given free bytes of the ingress pool and
-    /// the lossy pool.
-    pub(crate) fn ample(&self, own: impl Fn(u64, u64) -> u64) -> Ample {
+    /// Bounds below which no pool and no limit of an ingress or egress queue applies. `own` has the
+    /// limits of the policy.
+    pub(crate) fn ample<'a>(&'a self, own: impl Iterator<Item = &'a Limit>) -> Ample {
         let ([sizes], None) = (&self.sizes[..], &self.dynamic) else { return Ample::NONE };
-        let occupancy = sizes.ingress.min(sizes.lossy).min(sizes.lossless_egress) / 2;
-        let of_all = |limits: &[Limit], free: u64| {
-            limits.iter().map(|limit| limit.at_free(free)).fold(u64::MAX, u64::min)
-        };
-        let length = own(sizes.ingress - occupancy, sizes.lossy - occupancy)
-            .min(of_all(&self.lossy_ingress, sizes.ingress - occupancy))
-            .min(of_all(&self.lossless_egress_limits, sizes.lossless_egress - occupancy));
-        Ample { occupancy, length }
+        let pool = sizes.ingress.min(sizes.lossy).min(sizes.lossless_egress);
+        let mut ample = Ample { pool, alpha: Weight(u64::MAX), length: u64::MAX };
+        for limit in own.chain(&self.lossy_ingress).chain(&self.lossless_egress_limits) {
+            match *limit {
+                Limit::Dynamic(alpha) => ample.alpha = ample.alpha.min(alpha),
+                Limit::Static(length) => ample.length = ample.length.min(length),
+            }
+        }
+        ample
     }
 
     /// The memory slice that stores an ingress queue's packets.
@@ -428,7 +430,7 @@ impl Pools {
         } else {
             self.recount_egress(queue, buffer);
         }
-        if self.reserved[usize::from(ingress.0)] > 0 {
+        if !self.counted_reserve.is_empty() {
             self.recount_reserve(ingress, buffer);
         }
     }
@@ -527,34 +529,31 @@ impl Pools {
     }
 }
 
-/// Bounds below which no pool and no threshold limits a packet, since thresholds shrink as the
-/// memory fills (bytes). Most arrivals find the memory below these bounds. So the switch rarely
-/// compares queues with their limits.
+/// Bounds below which no pool and no threshold limits a packet. Most arrivals find the queues below
+/// these bounds. So the switch rarely compares queues with their own limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ample {
-    /// Upper bound of the bytes in the memory.
-    occupancy: u64,
-    /// Upper bound of the length of any queue: the least threshold that a queue has at the
-    /// occupancy bound.
+    /// Size of the smallest pool (bytes).
+    pool: u64,
+    /// The least alpha of any queue.
+    alpha: Weight,
+    /// The least fixed threshold of any queue (bytes).
     length: u64,
 }
 
 impl Ample {
     /// Bounds of zero, with which every arrival is compared with all limits.
-    pub(crate) const NONE: Self = Self { occupancy: 0, length: 0 };
+    pub(crate) const NONE: Self = Self { pool: 0, alpha: Weight(0), length: 0 };
 
-    /// Whether the memory and an ingress queue are below the bounds with `more` additional bytes.
+    /// The least threshold that any queue has when the memory contains `more` additional bytes.
+    /// Zero if a pool may be full. No pool has more bytes in use than the whole memory.
     #[inline]
-    pub(crate) fn holds(self, ingress: IngressId, more: u64, buffer: &Buffer) -> bool {
-        buffer.is_whole_pool()
-            && buffer.occupancy() + more <= self.occupancy
-            && buffer.ingress_bytes(ingress) + more < self.length
-    }
-
-    /// Whether an egress queue is shorter than the bound `length`.
-    #[inline]
-    pub(crate) fn holds_egress(self, queue: QueueId, more: u64, buffer: &Buffer) -> bool {
-        buffer.queue_bytes(queue) + more <= self.length
+    pub(crate) fn least_threshold(self, more: u64, buffer: &Buffer) -> u64 {
+        let held = buffer.occupancy() + more;
+        if held > self.pool || !buffer.is_whole_pool() {
+            return 0;
+        }
+        self.alpha.apply(self.pool - held).min(self.length)
     }
 }
 

@@ -115,11 +115,7 @@ impl SonicDt {
         let pause_limits: Vec<Limit> = limits(Direction::Ingress, "lossless_static_threshold", true);
         let drop_limits: Vec<Limit> = limits(Direction::Egress, "lossy_static_threshold", false);
         let port_alpha = Some(params.ratio(sonic::PORT_ALPHA.name)).filter(|&alpha| alpha > 0.0);
-        let ample = pools.ample(|ingress, lossy| {
-            let paused = pause_limits.iter().map(|limit| limit.at_free(ingress));
-            let dropped = drop_limits.iter().map(|limit| limit.at_free(lossy));
-            paused.chain(dropped).fold(u64::MAX, u64::min)
-        });
+        let ample = pools.ample(pause_limits.iter().chain(&drop_limits));
         let is_simple = port_alpha.is_none() && shape.accounting == Accounting::IDEAL;
         Ok(Self {
             pools,
@@ -142,8 +138,9 @@ impl SonicDt {
         buffer: &Buffer,
     ) -> bool {
         let size = u64::from(size);
-        self.ample.holds(ingress, size, buffer)
-            && self.ample.holds_egress(queue, size, buffer)
+        let threshold = self.ample.least_threshold(size, buffer);
+        buffer.ingress_bytes(ingress) + size < threshold
+            && buffer.queue_bytes(queue) + size <= threshold
             && buffer.used(Account::Headroom) == 0
             && !self.pools.lossless.is_paused(ingress)
     }
@@ -153,7 +150,9 @@ impl SonicDt {
     #[inline(never)] // For the reason given at `has_ample_room`.
     pub(crate) fn note_stored(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
-        if !self.ample.holds(ingress, 0, buffer) && self.pools.lossless.may_reach(ingress) {
+        if self.pools.lossless.may_reach(ingress)
+            && buffer.ingress_bytes(ingress) >= self.ample.least_threshold(0, buffer)
+        {
             self.pause_if_reached(ingress, buffer);
         }
     }

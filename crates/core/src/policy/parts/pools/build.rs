@@ -162,6 +162,7 @@ impl Pools {
         };
         let sizes = shape.ingress_queues_by_slice().zip(lossless.pools()).map(of_slice);
         let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+        let counted = if reserved.iter().any(|&reserve| reserve > 0) { shape.ingress_queues() } else { 0 };
         let limit = |name| Limit::Dynamic(Weight::from_f64(params.ratio(name)));
         let somewhere = (0..shape.ports()).fold(0, |mask, port| mask | shape.lossless_at(port));
         let minimums = shape.accounting.queue_minimums;
@@ -184,7 +185,7 @@ impl Pools {
             minimums,
             split: split.then(|| Slices::new(shape)),
             queues_per_port: shape.queues_per_port,
-            counted_reserve: vec![0; shape.ingress_queues()],
+            counted_reserve: vec![0; counted],
         })
     }
 }
