@@ -291,8 +291,13 @@ pub struct Switch<P> {
     pause_peaks: Vec<PausePeak>,
     /// Whether any ingress queue has paused its sender.
     has_paused: bool,
-    /// Whether the switch keeps `pause_peaks`: the policy can pause senders and has paused none.
-    records_peaks: bool,
+    /// Priorities of which the switch keeps `pause_peaks`: the priorities that are lossless at any
+    /// port, until the policy has paused a sender.
+    peak_priorities: u32,
+    /// Priorities that are lossless at any port.
+    lossless: u32,
+    /// Priorities of which a stored or sent packet may change a pause.
+    pause_priorities: u32,
     /// Empty ingress queues that have paused their senders.
     /// No departure from an empty queue can end its pause.
     pausing_empty: Vec<IngressId>,
@@ -353,7 +358,9 @@ impl<P: Policy> Switch<P> {
             paused_ingress: vec![false; ingress_queues],
             pause_peaks: Vec::new(),
             has_paused: false,
-            records_peaks: false,
+            peak_priorities: 0,
+            lossless: config.lossless,
+            pause_priorities: 0,
             pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
                 ingress_queues
             } else {
@@ -367,6 +374,7 @@ impl<P: Policy> Switch<P> {
             has_policy_classifier: config.classifier.is_none(),
         };
         switch.buffer.set_most_unused(hardware.packet_overhead + hardware.cell_bytes.saturating_sub(1));
+        switch.set_hooks(hooks);
         switch.size_pause_peaks();
         switch.ideal = switch.is_ideal();
         switch.can_bypass = switch.may_bypass();
@@ -666,8 +674,8 @@ impl<P: Policy> Switch<P> {
         }
         observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
         self.expel(now, observer);
-        if self.hooks.contains(Hooks::PAUSE) {
-            if self.records_peaks && self.sets_peak(arrival.ingress, arrival.priority, 0) {
+        if self.may_pause(priority) {
+            if self.sets_peak(arrival.ingress, arrival.priority, 0) {
                 self.note_peak(arrival.ingress, arrival.priority);
             }
             self.demand_pauses(now, arrival.ingress, observer);
@@ -711,7 +719,7 @@ impl<P: Policy> Switch<P> {
             self.paused_ingress[usize::from(ingress.0)] && self.buffer.ingress_bytes(ingress) == 0;
         if pauses_empty && !self.pausing_empty.contains(&ingress) {
             self.pausing_empty.push(ingress);
-            self.hooks = self.hooks.and(Hooks::PAUSE_EMPTY);
+            self.set_hooks(self.hooks.and(Hooks::PAUSE_EMPTY));
         }
     }
 
@@ -806,7 +814,9 @@ impl<P: Policy> Switch<P> {
         }
         observer.on(&SwitchEvent::Departed(&departure), &self.buffer);
         self.expel(now, observer);
-        self.demand_pause(now, stored.ingress, observer);
+        if self.may_pause(priority) {
+            self.demand_pauses(now, stored.ingress, observer);
+        }
         let more = self.wants_to_send(port);
         Some(Transmission { packet: stored.packet, size: header.size, queue, marked, more })
     }
@@ -835,9 +845,25 @@ impl<P: Policy> Switch<P> {
         }
     }
 
+    /// Sets the hooks of the policy, and the priorities whose packets need the pause hooks.
+    fn set_hooks(&mut self, hooks: Hooks) {
+        let asks_widely = hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY));
+        self.hooks = hooks;
+        self.pause_priorities = match hooks.contains(Hooks::PAUSE) {
+            false => 0,
+            true if hooks.contains(Hooks::PAUSE_LOSSLESS) && !asks_widely => self.lossless,
+            true => u32::MAX,
+        };
+    }
+
+    /// Whether a stored or sent packet of `priority` may change a pause.
+    #[inline(always)] // On the hot path.
+    fn may_pause(&self, priority: u8) -> bool {
+        self.pause_priorities >> (priority % 32) & 1 != 0
+    }
+
     #[inline(always)] // On the hot path.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches have no lossless priorities, so the only cost for them is this check.
         if self.hooks.contains(Hooks::PAUSE) {
             self.demand_pauses(now, ingress, observer);
         }
@@ -862,9 +888,14 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Whether the ingress queue with `more` more bytes is longer than any ingress queue of its
-    /// priority was before. Only for a switch that records peaks.
-    #[inline(never)] // Out of the hot path of switches that never pause or have paused.
+    /// priority was before, if the switch records peaks of the priority.
+    #[inline(always)] // For most packets a single check.
     fn sets_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
+        self.peak_priorities >> (priority % 32) & 1 != 0 && self.exceeds_peak(ingress, priority, more)
+    }
+
+    #[inline(never)] // Out of the hot path of switches that never pause or have paused.
+    fn exceeds_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
         let length = self.buffer.ingress_bytes(ingress) + u64::from(more);
         length > self.pause_peaks[usize::from(priority)].bytes
     }
@@ -888,7 +919,7 @@ impl<P: Policy> Switch<P> {
     /// the record has no reader, so the switch stops recording peaks.
     fn size_pause_peaks(&mut self) {
         let pauses = self.hooks.contains(Hooks::PAUSE);
-        self.records_peaks = pauses && !self.has_paused;
+        self.peak_priorities = if pauses && !self.has_paused { self.lossless } else { 0 };
         let priorities = if pauses { self.buffer.queues_per_port() } else { 0 };
         self.pause_peaks.resize(usize::from(priorities), PausePeak::default());
     }
@@ -917,7 +948,7 @@ impl<P: Policy> Switch<P> {
             is_empty && self.paused_ingress[usize::from(ingress.0)]
         });
         if queues.is_empty() {
-            self.hooks = self.hooks.without(Hooks::PAUSE_EMPTY);
+            self.set_hooks(self.hooks.without(Hooks::PAUSE_EMPTY));
         }
         self.pausing_empty = queues;
     }
@@ -933,7 +964,7 @@ impl<P: Policy> Switch<P> {
         if *paused != wanted {
             *paused = wanted;
             self.has_paused = true;
-            self.records_peaks = false;
+            self.peak_priorities = 0;
             observer.on(&SwitchEvent::PauseChanged { now, ingress, paused: wanted }, &self.buffer);
         }
     }

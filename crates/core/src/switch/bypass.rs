@@ -59,7 +59,7 @@ impl<P: Policy> Switch<P> {
         if !self.policy.can_bypass(&arrival, &self.buffer) || !self.buffer.fits(arrival.header.size) {
             return None;
         }
-        if self.records_peaks && self.sets_peak(arrival.ingress, arrival.priority, arrival.header.size) {
+        if self.sets_peak(arrival.ingress, arrival.priority, arrival.header.size) {
             return None;
         }
         if self.is_stateful {

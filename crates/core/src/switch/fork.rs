@@ -54,7 +54,7 @@ impl<P: Policy> Switch<P> {
             self.ideal = self.is_ideal();
         }
         self.policy = policy;
-        self.hooks = self.policy.hooks();
+        self.set_hooks(self.policy.hooks());
         self.can_bypass = self.may_bypass();
         self.pausing_empty.clear();
         self.size_pause_peaks();

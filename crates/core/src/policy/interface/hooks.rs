@@ -32,6 +32,8 @@ impl Hooks {
     /// Switches set this hook, policies do not. Some empty ingress queues have paused their
     /// senders, and the switch asks the policy about these queues after every event.
     pub(crate) const PAUSE_EMPTY: Self = Self(1 << 9);
+    /// Limits [`Self::PAUSE`] to lossless priorities: the policy never pauses other senders.
+    pub const PAUSE_LOSSLESS: Self = Self(1 << 10);
 
     /// Union of two sets of hooks.
     #[must_use]

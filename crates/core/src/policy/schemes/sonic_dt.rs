@@ -225,7 +225,7 @@ impl Policy for SonicDt {
     }
 
     fn hooks(&self) -> Hooks {
-        self.pools.hooks().and(Hooks::BYPASS)
+        self.pools.hooks().and(Hooks::BYPASS).and(Hooks::PAUSE_LOSSLESS)
     }
 
     #[inline]
