@@ -129,7 +129,9 @@ pub struct Scheduler {
     rates: Option<Box<RateLimits>>,
 }
 
-/// State of the scheduler for all ports. Empty if the scheduler always chooses the lowest queue.
+/// State of the scheduler for all ports. Empty if the scheduler always chooses the lowest queue, or
+/// serves all queues of a port in one round robin: the switch keeps the position of that round robin
+/// with the port ([`Scheduler::pick`]).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     /// Current queue, and number of packets that the queue may still send in this round, by port
@@ -158,16 +160,16 @@ struct GroupTurn {
     left: u32,
 }
 
-impl GroupTurn {
-    /// The next queue in a round robin among `candidates`, which are not empty.
-    #[inline(always)] // One of the callers is on the hot path.
-    fn go_on_to_next(&mut self, candidates: u32) -> Picked {
-        let from = self.cursor;
-        let queue = next_from(from, candidates);
-        self.cursor = after(queue);
-        Picked { queue, from }
-    }
+/// The next queue in a round robin at `cursor` among `candidates`, which are not empty.
+#[inline(always)] // One of the callers is on the hot path.
+fn go_on_to_next(cursor: &mut u8, candidates: u32) -> Picked {
+    let from = *cursor;
+    let queue = next_from(from, candidates);
+    *cursor = after(queue);
+    Picked { queue, from }
+}
 
+impl GroupTurn {
     /// Counts a sent packet of `queue`, which sends `share` packets per round.
     fn take_weighted(&mut self, queue: u8, share: u32) {
         if queue != self.cursor || self.left == 0 {
@@ -283,7 +285,7 @@ impl Scheduler {
         if let Some(by_port) = &self.by_port {
             return Turns { of_schedules: by_port.new_turns(ports), due, ..Turns::default() };
         }
-        if !self.is_stateful() {
+        if !self.has_turns() {
             return Turns { due, ..Turns::default() };
         }
         let deficit_ports = if self.looks_at_packets() { ports } else { 0 };
@@ -295,9 +297,9 @@ impl Scheduler {
         }
     }
 
-    /// Whether the scheduler's choice depends on packets sent before.
-    pub(crate) fn is_stateful(&self) -> bool {
-        self.choice != Choice::Lowest
+    /// Whether the scheduler's choice depends on [`Turns`].
+    pub(crate) fn has_turns(&self) -> bool {
+        self.choice == Choice::ByGroup
     }
 
     /// Whether each of `queues` queues per port belongs to a group.
@@ -313,11 +315,13 @@ impl Scheduler {
     }
 
     /// The queue of `port` that sends next among the queues `ready`. Bit p of `ready` is set if
-    /// queue p has a packet and may send.
+    /// queue p has a packet and may send. `cursor` belongs to the port: the queue at which a round
+    /// robin over all queues goes on.
     #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn pick(
         &self,
         turns: &mut Turns,
+        cursor: &mut u8,
         port: u16,
         ready: u32,
         first_queue: u16,
@@ -331,21 +335,21 @@ impl Scheduler {
                 let queue = ready.trailing_zeros() as u8;
                 Some(Picked { queue, from: queue })
             }
-            Choice::RoundRobin => Some(turns.of_groups[usize::from(port)].go_on_to_next(ready)),
+            Choice::RoundRobin => Some(go_on_to_next(cursor, ready)),
             Choice::ByGroup if self.by_port.is_none() => {
                 self.pick_by_group(turns, port, ready, first_queue, buffer)
             }
-            Choice::ByGroup => self.pick_by_port(turns, port, ready, first_queue, buffer),
+            Choice::ByGroup => self.pick_by_port(turns, cursor, port, ready, first_queue, buffer),
         }
     }
 
-    /// Records a packet that bypasses its queue `queue` because `port` is idle. The round robin
-    /// continues with the queue after `queue`. Callers must not use deficit round robin.
+    /// Records a packet that bypasses its queue `queue` because `port` is idle. Each round robin of a
+    /// group continues with the queue after `queue`. Callers must not use deficit round robin. They
+    /// set the cursor of the port ([`Self::pick`]) to the queue after `queue` themselves.
     #[inline(always)] // On the hot path.
     pub(crate) fn note_bypass(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
-            Choice::Lowest => {}
-            Choice::RoundRobin => turns.of_groups[usize::from(port)].cursor = after(queue),
+            Choice::Lowest | Choice::RoundRobin => {}
             Choice::ByGroup => {
                 debug_assert!(self.by_port.is_none(), "a scheduler of different ports has no bypass");
                 let index = usize::from(self.group_of[usize::from(queue) % MAX_QUEUES_PER_PORT]);
@@ -390,7 +394,7 @@ impl Scheduler {
             }
             let from = turn.cursor;
             let queue = match group.turn {
-                Turn::RoundRobin => return Some(turn.go_on_to_next(candidates)),
+                Turn::RoundRobin => return Some(go_on_to_next(&mut turn.cursor, candidates)),
                 Turn::Fifo => oldest(candidates, first_queue, buffer),
                 Turn::Weighted => {
                     let queue = next_from(turn.cursor, candidates);
@@ -453,7 +457,7 @@ impl Scheduler {
 
 /// The number of the queue after `queue`.
 #[inline]
-fn after(queue: u8) -> u8 {
+pub(crate) fn after(queue: u8) -> u8 {
     (queue + 1) % MAX_QUEUES_PER_PORT as u8
 }
 

@@ -231,7 +231,13 @@ impl SwitchConfig {
     }
 }
 
+/// Number of queues of a port whose counters of bypassing packets are in [`Port`].
+const NEAR_QUEUES: usize = 2;
+
+/// State of a port: all that a bypassing packet reads and changes at its egress port. The state is
+/// one cache line, because in a large network every packet uses a different port.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 struct Port {
     /// Queues of the port with packets: bit p is set if queue p is not empty.
     occupied: u32,
@@ -239,7 +245,14 @@ struct Port {
     paused: u32,
     /// Priorities whose packets the PFC watchdog discards at this port: bit p for priority p.
     discard_mask: u32,
+    /// Queue at which the round robin goes on, if one round robin serves all queues of the port.
+    cursor: u8,
+    /// Counters of packets that bypassed the port's first queues. [`Switch::far_fast_path`] has the
+    /// counters of the port's other queues.
+    fast_path: [FastPath; NEAR_QUEUES],
 }
+
+const _: () = assert!(size_of::<Port>() == 64, "one cache line");
 
 /// Record of the longest ingress queue of a priority.
 #[derive(Clone, Copy, Debug, Default)]
@@ -264,8 +277,8 @@ pub struct Switch<P> {
     /// Whether the chip is ideal and no watchdog discards packets. The hot path checks this
     /// field first.
     ideal: bool,
-    /// Whether the scheduler's choice depends on packets sent before.
-    is_stateful: bool,
+    /// Whether the scheduler has state beyond [`Port::cursor`].
+    has_turns: bool,
     hooks: Hooks,
     /// Whether the switch must call the marker for arrivals, and for departures.
     marks_arrivals: bool,
@@ -276,12 +289,14 @@ pub struct Switch<P> {
     policy: P,
     classifier: Classifier,
     ports: Vec<Port>,
-    /// Counters of packets that did not wait, by queue. `counters` counts all other packets.
-    fast_path: Vec<FastPath>,
     buffer: Buffer,
     scheduler: Scheduler,
     turns: Turns,
+    /// Counters of all packets that did not bypass their queue, by queue.
     counters: Vec<Counters>,
+    /// Counters of bypassing packets by queue, for queues without counters in [`Port`]. Empty if
+    /// there are no such queues.
+    far_fast_path: Vec<FastPath>,
     /// Marking thresholds by priority (bytes), if the marking rule is DCTCP's step.
     dctcp_thresholds: Option<[u64; MAX_QUEUES_PER_PORT]>,
     marker: Option<Marker>,
@@ -351,9 +366,13 @@ impl<P: Policy> Switch<P> {
             refuses_early,
             marker: config.marker.clone(),
             ports: vec![Port::default(); ports],
-            is_stateful: config.scheduler.is_stateful(),
+            has_turns: config.scheduler.has_turns(),
             turns: config.scheduler.new_turns(ports),
-            fast_path: vec![FastPath::default(); queues],
+            far_fast_path: if config.queues_per_port > NEAR_QUEUES {
+                vec![FastPath::default(); queues]
+            } else {
+                Vec::new()
+            },
             counters: vec![Counters::default(); queues],
             paused_ingress: vec![false; ingress_queues],
             pause_peaks: Vec::new(),
@@ -411,15 +430,14 @@ impl<P: Policy> Switch<P> {
     /// Packet and byte counters of an egress queue.
     #[must_use]
     pub fn counters(&self, queue: QueueId) -> Counters {
-        let index = usize::from(queue.0);
-        self.fast_path[index].added_to(self.counters[index])
+        self.fast_path(queue).added_to(self.counters[usize::from(queue.0)])
     }
 
     /// Size of the largest packet that bypassed the queue `queue` (bytes). Observers do not see
     /// bypassing packets ([`Self::bypass`]).
     #[must_use]
     pub fn largest_bypassed(&self, queue: QueueId) -> u32 {
-        self.fast_path[usize::from(queue.0)].largest
+        self.fast_path(queue).largest
     }
 
     /// The marker of the switch. `None` if the switch marks no packets.
@@ -675,7 +693,9 @@ impl<P: Policy> Switch<P> {
         observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
         self.expel(now, observer);
         if self.may_pause(priority) {
-            if self.sets_peak(arrival.ingress, arrival.priority, 0) {
+            if holds(self.peak_priorities, priority)
+                && sets_peak(&self.pause_peaks, &self.buffer, (arrival.ingress, priority), 0)
+            {
                 self.note_peak(arrival.ingress, arrival.priority);
             }
             self.demand_pauses(now, arrival.ingress, observer);
@@ -775,7 +795,8 @@ impl<P: Policy> Switch<P> {
         }
         observer.on(&SwitchEvent::Departing(now), &self.buffer);
         let first_queue = self.buffer.queue_of(port, 0).0;
-        let picked = self.scheduler.pick(&mut self.turns, port, ready, first_queue, &self.buffer)?;
+        let cursor = &mut self.ports[usize::from(port)].cursor;
+        let picked = self.scheduler.pick(&mut self.turns, cursor, port, ready, first_queue, &self.buffer)?;
         let priority = picked.queue;
         let occupied = state.occupied;
         let queue = QueueId(first_queue + u16::from(priority));
@@ -859,7 +880,7 @@ impl<P: Policy> Switch<P> {
     /// Whether a stored or sent packet of `priority` may change a pause.
     #[inline(always)] // On the hot path.
     fn may_pause(&self, priority: u8) -> bool {
-        self.pause_priorities >> (priority % 32) & 1 != 0
+        holds(self.pause_priorities, priority)
     }
 
     #[inline(always)] // On the hot path.
@@ -885,19 +906,6 @@ impl<P: Policy> Switch<P> {
         for queue in asked {
             self.demand_pause_apart(now, IngressId(queue), observer);
         }
-    }
-
-    /// Whether the ingress queue with `more` more bytes is longer than any ingress queue of its
-    /// priority was before, if the switch records peaks of the priority.
-    #[inline(always)] // For most packets a single check.
-    fn sets_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
-        self.peak_priorities >> (priority % 32) & 1 != 0 && self.exceeds_peak(ingress, priority, more)
-    }
-
-    #[inline(never)] // Out of the hot path of switches that never pause or have paused.
-    fn exceeds_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
-        let length = self.buffer.ingress_bytes(ingress) + u64::from(more);
-        length > self.pause_peaks[usize::from(priority)].bytes
     }
 
     /// Records how near the longest ingress queue of a priority is to a pause.
@@ -1085,6 +1093,21 @@ impl<P: Policy> Switch<P> {
         }
         self.buffer.verify()
     }
+}
+
+/// Whether a set of priorities, a bit for each, holds `priority`.
+#[inline(always)] // On the hot path.
+fn holds(priorities: u32, priority: u8) -> bool {
+    priorities >> (priority % 32) & 1 != 0
+}
+
+/// Whether the ingress queue `place` with `more` more bytes is longer than any ingress queue of its
+/// priority was before. Only for a switch that records peaks.
+#[inline(never)] // Out of the hot path of switches that never pause or have paused.
+fn sets_peak(peaks: &[PausePeak], buffer: &Buffer, place: (IngressId, u8), more: u32) -> bool {
+    let (ingress, priority) = place;
+    let length = buffer.ingress_bytes(ingress) + u64::from(more);
+    length > peaks[usize::from(priority)].bytes
 }
 
 #[cfg(test)]

@@ -187,12 +187,13 @@ impl Scheduler {
     pub(super) fn pick_by_port(
         &self,
         turns: &mut Turns,
+        cursor: &mut u8,
         port: u16,
         ready: u32,
         first_queue: u16,
         buffer: &Buffer,
     ) -> Option<Picked> {
         let (index, schedule) = self.by_port.as_ref()?.of(port);
-        schedule.pick(&mut turns.of_schedules[index], port, ready, first_queue, buffer)
+        schedule.pick(&mut turns.of_schedules[index], cursor, port, ready, first_queue, buffer)
     }
 }

@@ -17,7 +17,7 @@ impl Switch<Dispatched> {
             policy: self.policy.try_clone()?,
             classifier: self.classifier.clone(),
             ports: self.ports.clone(),
-            fast_path: self.fast_path.clone(),
+            far_fast_path: self.far_fast_path.clone(),
             buffer: self.buffer.clone(),
             scheduler: self.scheduler.clone(),
             turns: self.turns.clone(),
