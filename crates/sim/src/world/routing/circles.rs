@@ -68,10 +68,10 @@ impl Onward {
 impl Routes {
     /// Whether packets on their routes can connect links between switches to a circle.
     pub(crate) fn have_circles(&self, links: &Table<LinkId, Link>) -> bool {
-        let switches = self.table.len() / self.destinations.max(1);
+        let switches = self.rows.len();
         let mut onward = Onward::new(switches, links);
         for switch in (0..switches).map(SwitchId::from_index) {
-            for destination in 0..self.destinations {
+            for destination in 0..self.destinations as u32 {
                 let (entry, port) = self.next_ports(switch, destination);
                 for &port in self.ports_of(entry, &port) {
                     let Some(link) = onward.link(switch, port) else { continue };
@@ -109,9 +109,12 @@ impl Routes {
         false
     }
 
-    /// Entry of the route table, and its port if the entry has a single port.
-    fn next_ports(&self, switch: SwitchId, destination: usize) -> (u32, [u16; 1]) {
-        let entry = self.table[switch.index() * self.destinations + destination];
+    /// Entry of a switch for a destination, and its port if the entry has a single port.
+    pub(super) fn next_ports(&self, switch: SwitchId, destination: u32) -> (u32, [u16; 1]) {
+        if self.targets[destination as usize] == switch.0 {
+            return (OWN, [0]);
+        }
+        let entry = self.table[self.rows[switch.index()] + destination as usize];
         (entry, [entry as u16])
     }
 
