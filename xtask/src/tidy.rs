@@ -53,7 +53,7 @@ const MAKES_UP: &[&str] = &[
 pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-units", &[]),
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
-    ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
+    ("bufferlab-core", &["bufferlab-units", "bufferlab-params", "bufferlab-prefetch"]),
     ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
     // The crate `bufferlab-core` defines the names of a packet's events.
     ("bufferlab-metrics", &["bufferlab-core"]),
@@ -62,6 +62,7 @@ pub const PURE: &[(&str, &[&str])] = &[
 /// Crates that may use any library, each with the workspace's crates on which it may depend. The
 /// reader of one file format does not depend on readers of other formats.
 pub const GENERIC: &[(&str, &[&str])] = &[
+    ("bufferlab-prefetch", &[]),
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     (
         "bufferlab-workload",
@@ -86,8 +87,10 @@ pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
 pub const EDGES: &[&str] = &["bufferlab-capi", "bufferlab-cli", "bufferlab-python", "xtask"];
 /// Crates with `unsafe` code, each with the only file that has this code, and the reason. The
 /// manifests of these crates repeat the workspace's lints, because a crate cannot lower `forbid`.
-pub const UNSAFE: &[(&str, &str, &str)] =
-    &[("bufferlab-capi", "crates/capi/src/exports.rs", "C passes pointers, and symbols are not mangled")];
+pub const UNSAFE: &[(&str, &str, &str)] = &[
+    ("bufferlab-capi", "crates/capi/src/exports.rs", "C passes pointers, and symbols are not mangled"),
+    ("bufferlab-prefetch", "crates/prefetch/src/lib.rs", "Rust has no safe prefetch instruction"),
+];
 /// Packages that contain the command line: programs with custom schemes (`examples/`), and the
 /// Python package, which installs the command `bufferlab`.
 pub const PROGRAMS: &[&str] = &["bufferlab-python", "own-policy"];

@@ -8,7 +8,7 @@ use crate::demand::Demand;
 use crate::demand::closed_loops::ClosedLoops;
 use crate::demand::queries::Queries;
 use crate::demand::schedules::Schedules;
-use crate::engine::{Plan, Simulation};
+use crate::engine::{Plan, Simulation, look_ahead};
 use crate::host::{Hosts, HostsConfig};
 use crate::ids::{CableId, Id, SwitchId, Table};
 use crate::observe::Records;
@@ -72,6 +72,7 @@ impl Simulation {
         let downlinks = downlinks(&links, topology.hosts.len());
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let calendar = build_calendar(scenario, &links);
+        let looks_ahead = look_ahead::is_worthwhile(&links);
         let mut world = World::new(calendar, links, routes, timers, telemetry);
         let queries = Queries::new(traffic.listed_queries);
         let dependent = (ClosedLoops::new(traffic.closed_loops), schedules);
@@ -97,6 +98,7 @@ impl Simulation {
             is_finished: false,
             is_stepped: false,
             clock: Time::ZERO,
+            looks_ahead,
             part: None,
             starts: None,
         };

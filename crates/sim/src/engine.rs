@@ -9,6 +9,7 @@
 pub(crate) mod event;
 mod finish;
 pub(crate) mod inspection;
+pub(crate) mod look_ahead;
 mod pauses;
 mod settle;
 pub(crate) mod steering;
@@ -76,6 +77,8 @@ pub struct Simulation {
     pub(crate) is_stepped: bool,
     /// Time to which the caller has advanced the run, if it is later than the last event.
     pub(crate) clock: Time,
+    /// Whether the network is so large that the engine prefetches the data of the next events.
+    pub(crate) looks_ahead: bool,
     /// Shard of the network that this simulation runs, if several threads run the network.
     pub(crate) part: Option<Shard>,
     /// Flows of this shard that have started since the threads met. `None` if all shards know all
@@ -220,12 +223,27 @@ impl Simulation {
     ///
     /// At one instant the engine handles link events first:
     /// events of a packet precede the timers that examine the packet.
-    #[inline(never)] // Keeps one copy of the hot loop.
     pub(crate) fn handle_link_events(&mut self, last: Time, most: u64) -> Result<(), SimError> {
+        if self.looks_ahead {
+            self.handle_link_events_in::<true>(last, most)
+        } else {
+            self.handle_link_events_in::<false>(last, most)
+        }
+    }
+
+    /// Handles link events in a large or a small network. The hot loop of a small network does not
+    /// pay for prefetches.
+    #[inline(never)] // Keeps one copy of each hot loop.
+    fn handle_link_events_in<const IS_LARGE: bool>(&mut self, last: Time, most: u64) -> Result<(), SimError> {
         // Link events never start flows, but set timers.
         let last = last.min(self.demand.next_start());
+        let mut open = self.world.calendar().open_bucket();
         while self.events < most {
             let next = self.world.next_link_event();
+            if IS_LARGE && self.world.calendar().open_bucket() != open {
+                open = self.world.calendar().open_bucket();
+                self.look_ahead();
+            }
             if next.time > last.min(self.world.timers().next_time()) {
                 break;
             }

@@ -4,6 +4,7 @@
 //! Only this module turns counts into ids. `Simulation::new` has checked the network against the
 //! engine's limits, so an id that does not fit is a defect and panics.
 
+use bufferlab_prefetch::prefetch;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
@@ -156,6 +157,12 @@ impl<I: Id, T> Table<I, T> {
     /// All rows of the table with their ids, in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (I, &T)> {
         self.rows.iter().enumerate().map(|(index, row)| (I::from_index(index), row))
+    }
+
+    /// Requests the first `lines` cache lines of a row. Accepts any id.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, id: I, lines: usize) {
+        prefetch(&self.rows, id.index(), lines);
     }
 
     /// Rows of the table in the order of their ids.

@@ -48,7 +48,7 @@ pub(crate) struct Sent {
 /// One switch of the network. The fields that every packet needs are first and share cache lines,
 /// up to the first fields of the first memory.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct SwitchNode {
     /// Link of port 0. The links of the switch's other ports follow in order.
     pub(crate) first_link: LinkId,
@@ -252,6 +252,12 @@ impl SwitchNode {
             let place = listener.place;
             listener.record.close(place, end, &slice.core);
         }
+    }
+
+    /// Requests the data of `port` that [`Self::bypass`] needs.
+    #[inline]
+    pub(crate) fn prefetch_port(&self, port: u16) {
+        self.first.core.prefetch_port(port);
     }
 
     /// Forwards a packet at once if the policy lets the packet bypass the queue of the idle

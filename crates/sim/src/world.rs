@@ -223,6 +223,11 @@ impl World {
     }
 
     #[inline]
+    pub(crate) fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    #[inline]
     pub(crate) fn links(&self) -> &Table<LinkId, Link> {
         &self.links
     }

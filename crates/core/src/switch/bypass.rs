@@ -9,6 +9,7 @@ use crate::buffer::QueueId;
 use crate::mark::Marker;
 use crate::policy::{Hooks, Policy};
 use crate::schedule::after;
+use bufferlab_prefetch::prefetch;
 use bufferlab_units::Time;
 
 /// Counters of packets that went through a queue without waiting. These counters take 24 bytes
@@ -79,6 +80,13 @@ impl<P: Policy> Switch<P> {
         counts.bytes += u64::from(size);
         counts.largest = counts.largest.max(size);
         Some(arrival.queue)
+    }
+
+    /// Requests the data of egress port `port` that a bypassing packet needs. A driver of many switches
+    /// calls this method shortly before a packet arrives.
+    #[inline]
+    pub fn prefetch_port(&self, port: u16) {
+        prefetch(&self.ports, usize::from(port), 1);
     }
 
     /// Counters of packets that bypassed `queue`.

@@ -49,6 +49,12 @@ impl Card {
         self.shared = Some(Box::default());
     }
 
+    /// First flow in the turn order of flows that can send. The id is invalid if there is no flow.
+    #[inline]
+    pub(super) fn first_in_turn(&self) -> FlowSlot {
+        self.head
+    }
+
     /// Number of packets that wait at the NIC.
     pub(crate) fn waiting_packets(&self) -> usize {
         self.queue.len()

@@ -4,7 +4,7 @@
 use super::flow::{FlowReceiver, FlowSender};
 use super::send::path_flags;
 use super::{Effect, Hosts};
-use crate::ids::{FlowSlot, PacketId};
+use crate::ids::{FlowSlot, HostId, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
 use bufferlab_core::{Ecn, Header};
@@ -15,6 +15,13 @@ use bufferlab_units::Time;
 /// Bytes of a SACK option with one block: 2 bytes of padding, kind, length, two edges.
 const SACK_OPTION_BYTES: u32 = 12;
 
+/// Cache lines of a NIC that an arriving packet needs.
+const CARD_LINES: usize = 2;
+/// Cache lines of a receiver that a data packet needs.
+const RECEIVER_LINES: usize = 2;
+/// Cache lines of a sender that an ACK needs.
+const SENDER_LINES: usize = 4;
+
 /// A delayed ACK that the timer of a receiver sends.
 enum DelayedAck {
     Tcp(Ack),
@@ -22,6 +29,28 @@ enum DelayedAck {
 }
 
 impl Hosts {
+    /// Requests the NIC of a host.
+    #[inline]
+    pub(crate) fn prefetch_card(&self, host: HostId) {
+        self.cards.prefetch(host, CARD_LINES);
+    }
+
+    /// Requests the sender or receiver for which `packet` arrives at a host.
+    #[inline]
+    pub(crate) fn prefetch_flow(&self, packet: &Packet) {
+        let slot = packet.flow().slot();
+        match packet.flags.kind() {
+            Kind::Data => self.flows.receivers.prefetch(slot, RECEIVER_LINES),
+            _ => self.flows.senders.prefetch(slot, SENDER_LINES),
+        }
+    }
+
+    /// Requests the first sender in the turn order of a host's NIC.
+    #[inline]
+    pub(crate) fn prefetch_sender(&self, host: HostId) {
+        self.flows.senders.prefetch(self.cards[host].first_in_turn(), SENDER_LINES);
+    }
+
     /// Handles a packet whose last bit has reached a host.
     #[inline]
     pub(crate) fn receive(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {

@@ -367,7 +367,7 @@ impl Calendar {
 
     /// Opens the next bucket that contains an event. Returns false if no bucket contains an event.
     fn advance(&mut self) -> bool {
-        let bucket = match self.next_occupied() {
+        let bucket = match self.next_occupied(self.open) {
             Some(bucket) if bucket < self.special => bucket,
             next => match self.special_bucket(next) {
                 Some(bucket) => bucket,
@@ -458,7 +458,7 @@ impl Calendar {
         if self.open >= self.rebase_bucket() {
             let start_of_open_bucket = self.open << self.width_bits;
             self.rebase(self.epoch + start_of_open_bucket);
-            next = self.next_occupied();
+            next = self.next_occupied(self.open);
         }
         let far = self.far.peek().map(|Reverse(event)| self.bucket_of(*event));
         let bucket = next.into_iter().chain(far).min();
@@ -481,20 +481,48 @@ impl Calendar {
         far.min(self.rebase_bucket())
     }
 
-    /// Absolute number of the first occupied bucket after the open bucket.
+    /// Number of the open bucket. The number changes when the calendar opens another bucket.
     #[inline]
-    fn next_occupied(&self) -> Option<u64> {
-        let start = (self.open as usize + 1) % BUCKETS;
+    pub(crate) fn open_bucket(&self) -> u64 {
+        self.open
+    }
+
+    /// Events of the open bucket.
+    #[inline]
+    pub(crate) fn open_events(&self) -> impl Iterator<Item = (Kind, LinkId)> {
+        self.current.as_slice().iter().map(|&event| (kind_of(event), link_of(event)))
+    }
+
+    /// Events in bucket `bucket` of the ring, in any order.
+    #[inline]
+    pub(crate) fn events_in(&self, bucket: u64) -> impl Iterator<Item = (Kind, LinkId)> {
+        let first = self.first[bucket as usize % BUCKETS];
+        self.events_of(first).map(|event| (kind_of(event), link_of(event)))
+    }
+
+    /// Events of the list of batches that begins with batch `first`.
+    #[inline]
+    fn events_of(&self, first: u32) -> impl Iterator<Item = u64> {
+        let batch_at = |index: u32| self.batches.get(index as usize);
+        std::iter::successors(batch_at(first), move |batch| batch_at(batch.next))
+            .flat_map(|batch| batch.events.iter().take(batch.len as usize).copied())
+    }
+
+    /// Number of the first occupied bucket of the ring after bucket `bucket`, which is the open bucket
+    /// or a later bucket of the ring.
+    #[inline]
+    pub(crate) fn next_occupied(&self, bucket: u64) -> Option<u64> {
+        let start = (bucket as usize + 1) % BUCKETS;
         let words = self.occupied.len();
         let first = self.occupied[start / 64] >> (start % 64);
         if first != 0 {
-            return Some(self.open + 1 + u64::from(first.trailing_zeros()));
+            return Some(bucket + 1 + u64::from(first.trailing_zeros()));
         }
         let distance = |slot: usize| (slot.wrapping_sub(start) % BUCKETS) as u64 + 1;
         (1..=words).find_map(|step| {
             let word = (start / 64 + step) % words;
             let bits = self.occupied[word];
-            (bits != 0).then(|| self.open + distance(word * 64 + bits.trailing_zeros() as usize))
+            (bits != 0).then(|| bucket + distance(word * 64 + bits.trailing_zeros() as usize))
         })
     }
 
@@ -502,13 +530,7 @@ impl Calendar {
     fn events(&self) -> Vec<u64> {
         let mut events: Vec<u64> = self.far.iter().map(|Reverse(event)| *event).collect();
         events.extend(self.current.as_slice());
-        for &first in self.first.iter() {
-            let mut next = first;
-            while let Some(batch) = self.batches.get(next as usize) {
-                events.extend(batch.events.iter().take(batch.len as usize));
-                next = batch.next;
-            }
-        }
+        events.extend(self.first.iter().flat_map(|&first| self.events_of(first)));
         events
     }
 

@@ -149,6 +149,12 @@ impl Slab {
         &mut self.slots[id]
     }
 
+    /// Requests the cache line of a packet. Accepts any id.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: PacketId) {
+        self.slots.prefetch(id, 1);
+    }
+
     #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) {
         self.free.push(id);

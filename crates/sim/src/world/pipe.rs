@@ -29,6 +29,12 @@ impl Pipe {
         self.first == NONE
     }
 
+    /// The first packet of the pipe. The id is invalid if the pipe is empty.
+    #[inline]
+    pub(crate) fn first(&self) -> PacketId {
+        self.first
+    }
+
     /// Adds a packet that arrives at `arrival`. Returns whether the packet is the only packet of
     /// the pipe.
     #[inline(always)] // Inlined where packets are sent.

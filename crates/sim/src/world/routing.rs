@@ -10,6 +10,7 @@ mod circles;
 
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
+use crate::world::packet::{Flags, Packet};
 use bufferlab_scenario::{Node, Topology};
 use bufferlab_units::{RandomStream, Time};
 use std::collections::BTreeMap;
@@ -337,9 +338,16 @@ impl Routes {
             .unwrap_or(Time::ZERO)
     }
 
+    /// Egress port that [`Self::port`] will choose for a packet that arrives at `switch`.
+    #[inline]
+    pub(crate) fn peek(&self, switch: SwitchId, packet: &Packet) -> Option<u16> {
+        let mut path = packet.path;
+        self.port(switch, packet.dst, &mut path, packet.flags.has(Flags::EXPLICIT_PATH))
+    }
+
     /// Egress port of `switch` towards `dst`. `path` is entropy, or explicit choices. The call
     /// removes the lowest byte of explicit path choices.
-    #[inline(always)] // One of the two callers is hot.
+    #[inline(always)] // The callers are hot.
     pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
         let host = self.hosts[dst.index()];
         if host.switch == switch.0 {
