@@ -313,13 +313,14 @@ impl Simulation {
         self.arrivals_are_over && self.hosts.flows().live() == 0 && self.demand.is_over()
     }
 
-    #[inline(always)] // Inlined into the hot loop.
+    #[inline(always)] // Inlined into both hot loops.
     fn handle_link_event(&mut self, kind: Kind, link: LinkId) -> Result<(), SimError> {
         match kind {
             Kind::Delivery => match self.world.deliver(link) {
                 Ok((End::Switch(switch, port), packet)) => self.receive_at_switch(switch, port, packet),
                 Ok((End::Host(host), packet)) => {
-                    self.at_host(host, |hosts, uplink| hosts.receive(uplink, packet));
+                    self.hosts.receive(&mut self.world.uplink(host), packet);
+                    self.settle_hosts();
                     Ok(())
                 }
                 Err(packet) => {

@@ -122,7 +122,7 @@ impl World {
 
     /// Removes the first packet from a link and returns the host or switch port at which the packet
     /// arrives. `Err` if the packet is lost, because the link went down during its transit.
-    #[inline]
+    #[inline(always)] // Inlined into both hot loops.
     pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
         let link = &mut self.links[id];
         let (packet, next) = link.pipe.pop_front(&mut self.packets).expect("a delivery has its packet");
@@ -140,7 +140,7 @@ impl World {
 
     /// Handles the end of a transmission, or new space in a link's device.
     /// Returns the sender that may send now.
-    #[inline]
+    #[inline(always)] // Inlined into both hot loops.
     pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
         let link = &mut self.links[id];
         if link.busy_until > self.now {

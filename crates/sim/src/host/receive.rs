@@ -52,7 +52,7 @@ impl Hosts {
     }
 
     /// Handles a packet whose last bit has reached a host.
-    #[inline]
+    #[inline(always)] // Inlined into both hot loops.
     pub(crate) fn receive(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
         let packet = *uplink.packet(id);
         debug_assert_eq!(packet.dst, uplink.host(), "packets are delivered where they go");
