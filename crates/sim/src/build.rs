@@ -99,6 +99,7 @@ impl Simulation {
             is_stepped: false,
             clock: Time::ZERO,
             looks_ahead,
+            egress_links: Vec::new(),
             part: None,
             starts: None,
         };

@@ -79,6 +79,8 @@ pub struct Simulation {
     pub(crate) clock: Time,
     /// Whether the network is so large that the engine prefetches the data of the next events.
     pub(crate) looks_ahead: bool,
+    /// Links that packets of the calendar's next bucket will take, if the engine looks ahead.
+    pub(crate) egress_links: Vec<LinkId>,
     /// Shard of the network that this simulation runs, if several threads run the network.
     pub(crate) part: Option<Shard>,
     /// Flows of this shard that have started since the threads met. `None` if all shards know all

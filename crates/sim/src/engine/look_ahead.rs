@@ -2,12 +2,13 @@
 //!
 //! In a network of thousands of hosts, successive events use different links, packets and switches,
 //! so the processor would wait for memory at every step of an event. But the calendar knows the next
-//! events. Each time the calendar opens a bucket, the engine requests the data that these events
-//! need, in three stages, because each stage reads the data of the stage before:
+//! events. Each time the calendar opens a bucket, the engine requests the data that the events of
+//! the next buckets need, in four stages, because each stage reads the data of the stage before:
 //!
-//! 1. for the bucket after the next bucket: the links,
-//! 2. for the next bucket: the packets that arrive, and the switches and NICs,
-//! 3. for the open bucket: the egress ports and links of the switches, and the flows of the hosts.
+//! 1. for the third bucket after the open bucket: the links,
+//! 2. for the second bucket: the packets that arrive, and the switches and NICs,
+//! 3. for the first bucket: the egress ports and links of the switches, and the flows of the hosts,
+//! 4. for the open bucket: the last packets on the egress links, which get a successor.
 //!
 //! Prefetches change no result.
 
@@ -29,15 +30,25 @@ pub(crate) fn is_worthwhile(links: &Table<LinkId, Link>) -> bool {
 impl Simulation {
     /// Requests the data of the next events. The calendar has just opened a bucket.
     #[inline(never)] // Called once per bucket, and the hot loop needs the registers.
-    pub(super) fn look_ahead(&self) {
+    pub(super) fn look_ahead(&mut self) {
+        let mut egress_links = std::mem::take(&mut self.egress_links);
         let (calendar, links) = (self.world.calendar(), self.world.links());
-        if let Some(next) = calendar.next_occupied(calendar.open_bucket()) {
-            if let Some(second) = calendar.next_occupied(next) {
-                calendar.events_in(second).for_each(|(kind, link)| links.prefetch(link, lines_of_link(kind)));
-            }
-            calendar.events_in(next).for_each(|(kind, link)| self.prefetch_place(kind, &links[link]));
+        for link in egress_links.drain(..) {
+            self.world.packets().prefetch(links[link].pipe.last());
         }
-        calendar.open_events().for_each(|(kind, link)| self.prefetch_target(kind, &links[link]));
+        let mut buckets = calendar.next_buckets();
+        if let Some(first) = buckets.next() {
+            for (kind, link) in calendar.events_in(first) {
+                egress_links.extend(self.prefetch_target(kind, &links[link]));
+            }
+        }
+        if let Some(second) = buckets.next() {
+            calendar.events_in(second).for_each(|(kind, link)| self.prefetch_place(kind, &links[link]));
+        }
+        if let Some(third) = buckets.next() {
+            calendar.events_in(third).for_each(|(kind, link)| links.prefetch(link, lines_of_link(kind)));
+        }
+        self.egress_links = egress_links;
     }
 
     /// Requests the packet that an event concerns, and the switch or NIC that handles the event.
@@ -57,16 +68,18 @@ impl Simulation {
     }
 
     /// Requests what the switch or NIC that handles an event will use: egress port and link, or flow.
+    /// Returns the egress link of a packet that arrives at a switch.
     #[inline(always)]
-    fn prefetch_target(&self, kind: Kind, link: &Link) {
+    fn prefetch_target(&self, kind: Kind, link: &Link) -> Option<LinkId> {
         match (kind, link.to, link.from) {
             (Kind::Delivery, End::Switch(switch, _), _) => {
                 let packet = &self.world.packets()[link.pipe.first()];
-                if let Some(egress) = self.world.routes().peek(switch, packet) {
-                    let node = &self.switches[switch];
-                    self.world.links().prefetch(node.first_link.at_port(egress), 1);
-                    node.prefetch_port(egress);
-                }
+                let egress = self.world.routes().peek(switch, packet)?;
+                let node = &self.switches[switch];
+                let egress_link = node.first_link.at_port(egress);
+                self.world.links().prefetch(egress_link, 1);
+                node.prefetch_port(egress);
+                return Some(egress_link);
             }
             (Kind::Delivery, End::Host(_), _) => {
                 self.hosts.prefetch_flow(&self.world.packets()[link.pipe.first()]);
@@ -76,6 +89,7 @@ impl Simulation {
             }
             (Kind::TransmissionComplete, _, End::Host(host)) => self.hosts.prefetch_sender(host),
         }
+        None
     }
 }
 

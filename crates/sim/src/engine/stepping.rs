@@ -116,6 +116,7 @@ impl Simulation {
             plan: self.plan.clone(),
             part: self.part.clone(),
             starts: self.starts.clone(),
+            egress_links: Vec::new(),
             ..*self
         };
         // A marking rule that is written in another language may not support copies.

@@ -487,10 +487,10 @@ impl Calendar {
         self.open
     }
 
-    /// Events of the open bucket.
+    /// Numbers of the occupied buckets of the ring after the open bucket, in order.
     #[inline]
-    pub(crate) fn open_events(&self) -> impl Iterator<Item = (Kind, LinkId)> {
-        self.current.as_slice().iter().map(|&event| (kind_of(event), link_of(event)))
+    pub(crate) fn next_buckets(&self) -> impl Iterator<Item = u64> {
+        std::iter::successors(self.next_occupied(self.open), |&bucket| self.next_occupied(bucket))
     }
 
     /// Events in bucket `bucket` of the ring, in any order.
@@ -511,7 +511,7 @@ impl Calendar {
     /// Number of the first occupied bucket of the ring after bucket `bucket`, which is the open bucket
     /// or a later bucket of the ring.
     #[inline]
-    pub(crate) fn next_occupied(&self, bucket: u64) -> Option<u64> {
+    fn next_occupied(&self, bucket: u64) -> Option<u64> {
         let start = (bucket as usize + 1) % BUCKETS;
         let words = self.occupied.len();
         let first = self.occupied[start / 64] >> (start % 64);

@@ -35,6 +35,12 @@ impl Pipe {
         self.first
     }
 
+    /// The last packet of the pipe. The id is invalid if no packet was ever in the pipe.
+    #[inline]
+    pub(crate) fn last(&self) -> PacketId {
+        self.last
+    }
+
     /// Adds a packet that arrives at `arrival`. Returns whether the packet is the only packet of
     /// the pipe.
     #[inline(always)] // Inlined where packets are sent.
