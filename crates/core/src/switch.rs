@@ -279,6 +279,9 @@ pub struct Switch<P> {
     ideal: bool,
     /// Whether the scheduler has state beyond [`Port::cursor`].
     has_turns: bool,
+    /// Priorities of which the switch keeps `pause_peaks`: the priorities that are lossless at any
+    /// port, until the policy has paused a sender.
+    peak_priorities: u32,
     hooks: Hooks,
     /// Whether the switch must call the marker for arrivals, and for departures.
     marks_arrivals: bool,
@@ -306,9 +309,6 @@ pub struct Switch<P> {
     pause_peaks: Vec<PausePeak>,
     /// Whether any ingress queue has paused its sender.
     has_paused: bool,
-    /// Priorities of which the switch keeps `pause_peaks`: the priorities that are lossless at any
-    /// port, until the policy has paused a sender.
-    peak_priorities: u32,
     /// Priorities that are lossless at any port.
     lossless: u32,
     /// Priorities of which a stored or sent packet may change a pause.
