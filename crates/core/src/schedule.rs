@@ -130,8 +130,8 @@ pub struct Scheduler {
 }
 
 /// State of the scheduler for all ports. Empty if the scheduler always chooses the lowest queue, or
-/// serves all queues of a port in one round robin: the switch keeps the position of that round robin
-/// with the port ([`Scheduler::pick`]).
+/// serves all queues of a port in one round robin: the switch keeps the position of that round
+/// robin with the port ([`Scheduler::pick`]).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     /// Current queue, and number of packets that the queue may still send in this round, by port
@@ -316,7 +316,7 @@ impl Scheduler {
 
     /// The queue of `port` that sends next among the queues `ready`. Bit p of `ready` is set if
     /// queue p has a packet and may send. `cursor` belongs to the port: the queue at which a round
-    /// robin over all queues goes on.
+    /// robin over all queues continues.
     #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn pick(
         &self,
@@ -343,9 +343,9 @@ impl Scheduler {
         }
     }
 
-    /// Records a packet that bypasses its queue `queue` because `port` is idle. Each round robin of a
-    /// group continues with the queue after `queue`. Callers must not use deficit round robin. They
-    /// set the cursor of the port ([`Self::pick`]) to the queue after `queue` themselves.
+    /// Records a packet that bypasses its queue `queue` because `port` is idle. Each round robin of
+    /// a group continues with the queue after `queue`. The caller sets the cursor of the port
+    /// ([`Self::pick`]) to the queue after `queue`, and must not use deficit round robin.
     #[inline(always)] // On the hot path.
     pub(crate) fn note_bypass(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {

@@ -245,7 +245,7 @@ struct Port {
     paused: u32,
     /// Priorities whose packets the PFC watchdog discards at this port: bit p for priority p.
     discard_mask: u32,
-    /// Queue at which the round robin goes on, if one round robin serves all queues of the port.
+    /// Queue at which the round robin continues, if one round robin serves all queues of the port.
     cursor: u8,
     /// Counters of packets that bypassed the port's first queues. [`Switch::far_fast_path`] has the
     /// counters of the port's other queues.

@@ -72,18 +72,16 @@ impl Simulation {
         let downlinks = downlinks(&links, topology.hosts.len());
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let calendar = build_calendar(scenario, &links);
-        let looks_ahead = look_ahead::is_worthwhile(&links);
         let mut world = World::new(calendar, links, routes, timers, telemetry);
-        let queries = Queries::new(traffic.listed_queries);
         let dependent = (ClosedLoops::new(traffic.closed_loops), schedules);
         let noise = (scenario.start_jitter, scenario.seed);
-        let mut demand = Demand::new(traffic.source, queries, dependent, noise);
+        let mut demand = Demand::new(traffic.source, Queries::new(traffic.listed_queries), dependent, noise);
         demand.start_dependent_traffic(&mut world);
-        let output = scenario.output.clone();
-        let records = Records::new(output, classes, scenario.duration, downlinks, &switches);
+        let records = Records::new(scenario.output.clone(), classes, scenario.duration, downlinks, &switches);
         let end = scenario.duration + scenario.drain;
         let plan = Plan { seed: scenario.seed, duration: scenario.duration, end, topology, cables };
         let mut simulation = Self {
+            looks_ahead: look_ahead::is_worthwhile(world.links()),
             world,
             hosts,
             switches,
@@ -98,7 +96,6 @@ impl Simulation {
             is_finished: false,
             is_stepped: false,
             clock: Time::ZERO,
-            looks_ahead,
             egress_links: Vec::new(),
             part: None,
             starts: None,

@@ -82,8 +82,8 @@ impl<P: Policy> Switch<P> {
         Some(arrival.queue)
     }
 
-    /// Requests the data of egress port `port` that a bypassing packet needs. A driver of many switches
-    /// calls this method shortly before a packet arrives.
+    /// Requests the data of egress port `port` that a bypassing packet needs. A driver of many
+    /// switches calls this method shortly before a packet arrives.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         prefetch(&self.ports, usize::from(port), 1);

@@ -1,9 +1,9 @@
 //! Prefetch of the data of the next link events, for large networks.
 //!
 //! In a network of thousands of hosts, successive events use different links, packets and switches,
-//! so the processor would wait for memory at every step of an event. But the calendar knows the next
-//! events. Each time the calendar opens a bucket, the engine requests the data that the events of
-//! the next buckets need, in four stages, because each stage reads the data of the stage before:
+//! so the processor would wait for memory at every step of an event. But the calendar knows the
+//! next events. Each time the calendar opens a bucket, the engine requests the data that the events
+//! of the next buckets need, in four stages, because each stage reads the data of the stage before:
 //!
 //! 1. for the third bucket after the open bucket: the links,
 //! 2. for the second bucket: the packets that arrive, and the switches and NICs,
@@ -67,8 +67,8 @@ impl Simulation {
         }
     }
 
-    /// Requests what the switch or NIC that handles an event will use: egress port and link, or flow.
-    /// Returns the egress link of a packet that arrives at a switch.
+    /// Requests what the switch or NIC that handles an event will use: egress port and link, or
+    /// flow. Returns the egress link of a packet that arrives at a switch.
     #[inline(always)]
     fn prefetch_target(&self, kind: Kind, link: &Link) -> Option<LinkId> {
         match (kind, link.to, link.from) {

@@ -508,8 +508,8 @@ impl Calendar {
             .flat_map(|batch| batch.events.iter().take(batch.len as usize).copied())
     }
 
-    /// Number of the first occupied bucket of the ring after bucket `bucket`, which is the open bucket
-    /// or a later bucket of the ring.
+    /// Number of the first occupied bucket of the ring after bucket `bucket`, which is the open
+    /// bucket or a later bucket of the ring.
     #[inline]
     fn next_occupied(&self, bucket: u64) -> Option<u64> {
         let start = (bucket as usize + 1) % BUCKETS;

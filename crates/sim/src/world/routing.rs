@@ -3,8 +3,8 @@
 //!
 //! Every other switch reaches all hosts of one switch over equal ports. So the table has an entry
 //! per switch and *destination*: all hosts of a switch to which equal prescribed routes apply.
-//! Switches with equal rows share a row. In a fat tree of 8,192 hosts, 1,280 switches share 34 rows.
-//! So the table fits into the cache, and forwarding does not wait for memory.
+//! Switches with equal rows share a row. In a fat tree of 8,192 hosts, 1,280 switches share 34
+//! rows. So the table fits into the cache, and forwarding does not wait for memory.
 
 mod circles;
 
@@ -406,7 +406,8 @@ mod tests {
         let loaded = bufferlab_scenario::load(&path, &eight_ports).expect("the scenario is valid");
         let routes = Routes::new(&loaded.scenario.topology, 1, |_| true);
         assert_eq!(routes.rows.len(), 80, "32 edge, 32 aggregation and 16 core switches");
-        // All edge switches share a row, the aggregation switches of each pod, and all core switches.
+        // All edge switches share a row, the aggregation switches of each pod, and all core
+        // switches.
         assert_eq!(routes.table.len(), (1 + 8 + 1) * routes.destinations);
     }
 }
