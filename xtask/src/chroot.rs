@@ -2,7 +2,7 @@
 //!
 //! `debootstrap` downloads the base system of a suite once; each trial gets a copy.
 
-use crate::{run as spawn, target};
+use crate::{renew, run as spawn, target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,13 +43,9 @@ impl Root {
             })?;
             write(&finished, "")?;
         }
-        if folder.exists() {
-            fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        }
-        if let Some(parent) = folder.parent() {
-            fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
-        }
-        spawn(Command::new("cp").args(["--archive", "--reflink=auto"]).arg(&base).arg(folder))?;
+        renew(folder)?;
+        let content = base.join(".");
+        spawn(Command::new("cp").args(["--archive", "--reflink=auto"]).arg(content).arg(folder))?;
         let root = Self { folder: folder.to_owned() };
         // The network of this machine: names of hosts, certificates, and a mirror that may be late.
         for (from, to) in [("/etc/resolv.conf", "/etc/resolv.conf"), CERTIFICATES] {
@@ -97,18 +93,6 @@ impl Root {
         let bytes = shown.split_whitespace().next().and_then(|bytes| bytes.parse::<f64>().ok());
         bytes.map(|bytes| bytes / 1e6).ok_or_else(|| format!("du: {shown}"))
     }
-}
-
-/// Creates an empty folder in place of an earlier one.
-///
-/// # Errors
-/// If the folder cannot be replaced.
-pub(crate) fn renew(folder: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(failed)?;
-    }
-    fs::create_dir_all(folder).map_err(failed)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

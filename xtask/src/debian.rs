@@ -3,9 +3,9 @@
 //!
 //! The files of `packaging/debian` describe the packages for Debian's tools (debhelper).
 
-use crate::chroot::{Root, renew};
+use crate::chroot::Root;
 use crate::publishing::warn_without_address;
-use crate::{output, root, run as spawn, skips, target};
+use crate::{output, renew, root, run as spawn, skips, target};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -111,3 +111,15 @@ pub fn target() -> Result<PathBuf, String> {
 pub fn read(path: &str) -> Result<String, String> {
     std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
 }
+
+/// Creates an empty folder in place of an earlier one.
+///
+/// # Errors
+/// If the folder cannot be replaced.
+pub(crate) fn renew(folder: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::create_dir_all(folder).map_err(failed)
+}

@@ -4,7 +4,7 @@
 //! else.
 
 use crate::program::{Build, beside_package};
-use crate::{cargo, root, run as spawn, skips, target};
+use crate::{cargo, renew, root, run as spawn, skips, target};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,9 +69,7 @@ impl Environment {
     /// Builds the wheel of bufferlab and installs it over an earlier version.
     fn install_package(&self, build: Build) -> Result<(), String> {
         let wheels = self.folder.join("wheels");
-        if wheels.exists() {
-            std::fs::remove_dir_all(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
-        }
+        renew(&wheels)?;
         let mut maturin = self.python("maturin");
         maturin
             .args(["build", "--quiet", "--locked", "--profile", build.profile(), "--interpreter"])
@@ -86,9 +84,7 @@ impl Environment {
     /// distribution must contain all files that its sources include and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        }
+        renew(&folder)?;
         spawn(self.python("maturin").args(["sdist", "--out"]).arg(&folder))?;
         let packed = the_only(&folder, "gz")?;
         spawn(self.python("tarfile").arg("-e").arg(&packed).arg(&folder))?;

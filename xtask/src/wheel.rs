@@ -2,7 +2,7 @@
 //! nor the repository is.
 
 use crate::python::{Environment, the_only};
-use crate::{output, run as spawn, skips, target};
+use crate::{output, renew, run as spawn, skips, target};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -114,15 +114,6 @@ fn timed(what: &str, command: &mut Command) -> Result<(), String> {
 fn example(page: &str) -> Result<String, String> {
     let program = page.split_once("```python\n").and_then(|(_, rest)| rest.split_once("```"));
     program.map(|(program, _)| program.to_owned()).ok_or_else(|| "README.md has no Python program".to_owned())
-}
-
-/// Creates an empty folder in place of an earlier one.
-fn renew(folder: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(failed)?;
-    }
-    fs::create_dir_all(folder).map_err(failed)
 }
 
 /// Sum of the sizes of all files in a folder (bytes).
