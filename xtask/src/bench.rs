@@ -5,6 +5,10 @@
 //! machine. The benchmark appends lines to the data file (`xtask/bench.csv`), so earlier
 //! measurements stay. Times depend on the machine and its load: compare only lines of one command.
 
+mod peer;
+
+pub use peer::run as beside;
+
 use crate::program::{self, Build};
 use crate::{output, read, root};
 use serde::Deserialize;
@@ -114,9 +118,11 @@ fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> Stri
          The unit of speed is the packet-hop per second ([performance](performance.md)). Rates on one thread are per second of CPU time, rates on two threads are per second of wall-clock time. If two threads cannot share a run, the table has the run twice with one thread. Instructions per packet-hop\n\
          are in [`xtask/instructions.csv`](../../xtask/instructions.csv).\n\n\
          | run | hosts | threads | packet-hops | M packet-hops per second | fastest | built in (s) | resident (MB) |\n|---|--:|--:|--:|--:|--:|--:|--:|\n{rows}\n\
-         The permutation is a list of flows that any simulator can read: [`permutation-flows.csv`](../../scenarios/permutation-flows.csv), a flow per line with its source, destination, size (bytes) and start (ns). An equal network in another simulator has 8 leaves of 16 hosts and 16\n\
-         spines, 10 Gb/s and 1 us on every cable, packets of 1,400 B of payload, and marks at the threshold of the [scenario](../../scenarios/permutation.toml).\n",
-        machine()
+         ## Flow lists\n\n\
+         Other simulators can read these lists: a flow per line with its source, destination, size (bytes) and start (ns). `cargo xtask bench --peer 'COMMAND'` simulates each list with bufferlab and another program in turn, and prints both CPU times and their ratios. In COMMAND, `{{list}}` is the name of a list, and `{{flows}}` the path of its file.\n\n\
+         | list | flows | the equal network in another simulator |\n|---|---|---|\n{}",
+        machine(),
+        peer::rows()
     )
 }
 

@@ -1,5 +1,6 @@
 //! The command `cargo xtask`; [`USAGE`] lists the tasks.
 
+use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::generate::Parts;
@@ -25,6 +26,9 @@ cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
 cargo xtask same-threads [--quick] [SCENARIO...]
                                  run the scenarios on 1, 2, 3 and 8 threads, and compare their tables byte for byte
 cargo xtask bench                run the fixed set of benchmarks; write docs/evidence/benchmark.md and xtask/bench.csv (twenty minutes on an idle machine)
+cargo xtask bench --peer 'COMMAND' [--runs N]
+                                 simulate three flow lists here and with COMMAND in turn, and print the ratios of CPU times;
+                                 {list} and {flows} in COMMAND are the name and the file of a list (5)
 cargo xtask dist [--wheel]       build the program or the wheel with the profile of a training run, in target/dist (docs/evidence/performance.md)
 cargo xtask wheel                build the Python wheel for an old glibc, check its symbols and size, and try it without Rust
 cargo xtask deb [--try]          build the Debian packages in target/debian (docs/internals/publishing.md); --try, as root: install them in
@@ -89,6 +93,11 @@ fn main() -> ExitCode {
         ["same-threads", "--quick", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, true),
         ["same-threads", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, false),
         ["bench"] => bench::run(3),
+        ["bench", "--peer", command] => bench::beside(command, const { NonZero::new(5).unwrap() }),
+        ["bench", "--peer", command, "--runs", runs] => {
+            let runs = runs.parse().map_err(|_| format!("--runs \"{runs}\": expected a number from 1 on"));
+            runs.and_then(|runs| bench::beside(command, runs))
+        }
         ["dist"] => dist::build(false),
         ["dist", "--wheel"] => dist::build(true),
         ["wheel"] => wheel::build(),
