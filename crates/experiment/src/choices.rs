@@ -53,6 +53,17 @@ choices! {
 }
 
 choices! {
+    /// Statistic of the goodput of several flows.
+    #[derive(Default, Serialize, Deserialize)]
+    pub enum GoodputOf {
+        #[default]
+        Sum = "sum": "the sum of the flows' goodput (Mb/s)",
+        Jain = "jain": "Jain's index of the flows' goodput between two successive samples, the mean of the interval",
+        JainMin = "jain_min": "the least such index of the interval",
+    }
+}
+
+choices! {
     /// Counter of a queue from which a statistic is computed.
     #[derive(Serialize, Deserialize)]
     pub enum QueueCount {

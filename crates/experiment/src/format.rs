@@ -4,7 +4,7 @@
 //! The reader of experiments uses these declarations. The JSON Schema and the reference in
 //! `docs/reference/experiments.md` are generated from these declarations.
 
-use crate::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
+use crate::{Better, GoodputOf, OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec, computed, default, optional, required};
 use bufferlab_params::{Card, Catalog, Choice, ParamKind};
@@ -257,12 +257,13 @@ pub static STATISTIC: TableSpec = TableSpec {
 /// Keys of the table of a goodput metric, which is measured between two samples.
 pub static GOODPUT: TableSpec = TableSpec {
     title: "a goodput",
-    doc: "A metric: the payload received (Mb/s) by all flows of some classes together, between two samples. Needs \
+    doc: "A metric: the goodput (payload received per time) of the flows of some classes, between two samples. Needs \
           `output.sample_flows`.",
     keys: &[
         required("goodput", Kind::Texts, "[\"iperf\"]", "Classes of the flows."),
         required("from_ms", Kind::Number, "1_000.0", "Start: the first sample at or after this time (ms)."),
         required("until_ms", Kind::Number, "3_000.0", "End: the last sample at or before this time (ms)."),
+        default("take", Kind::Words(GoodputOf::WORDS), "\"sum\"", "Statistic of the flows."),
     ],
     variants: &[],
 };

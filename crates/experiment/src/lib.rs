@@ -9,5 +9,5 @@ mod choices;
 pub mod format;
 mod reference;
 
-pub use choices::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
+pub use choices::{Better, GoodputOf, OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use reference::{json_schema, reference};

@@ -120,7 +120,7 @@ impl Course {
 }
 
 /// Computes every flow's goodput between two samples, plotted at the middle of the interval.
-fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
+pub(crate) fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
     let mut flows: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
     for row in rows {
         flows.entry(row.flow_id).or_default().push((row.time_ns, row.delivered_bytes));
@@ -137,7 +137,7 @@ fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
 }
 
 /// Computes Jain's fairness index of the flows' goodputs at every time with at least two flows.
-fn jain(flows: &[CourseLine]) -> CourseLine {
+pub(crate) fn jain(flows: &[CourseLine]) -> CourseLine {
     // All flows are sampled at equal times. Times are whole nanoseconds, because floats cannot be
     // elements of an ordered set.
     let instant = |ms: f64| (ms * 1e6).round() as u64;

@@ -40,7 +40,7 @@ mod verdict;
 mod why;
 
 pub use ablations::{AblationRow, KeyQuote, ablations_markdown, disagreements, key_quotes, record_ablations};
-pub use bufferlab_experiment::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
+pub use bufferlab_experiment::{Better, GoodputOf, OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use cache::{Cache, Numbers, Wanted};
 pub use conclusion::{Conclusion, Keep, conclude, conclude_with_sets};
 pub use course::{Course, CourseLine};

@@ -3,11 +3,13 @@
 //! ```toml
 //! [metrics]
 //! throughput = { goodput = ["iperf"], from_ms = 1_000.0, until_ms = 3_000.0 }
+//! fairness = { goodput = ["iperf"], from_ms = 1_000.0, until_ms = 3_000.0, take = "jain" }
 //! evicted = { queues = [1], count = "evicted_packets" }
 //! missed = { probe = "missed_chances", priority = 1 }
 //! ```
 
-use crate::QueueCount;
+use crate::course::{goodputs, jain};
+use crate::{GoodputOf, QueueCount};
 use bufferlab_metrics::{ProbeRow, ProgressRow, QueueRow};
 use bufferlab_results::{ResultsError, RunResult};
 use serde::{Deserialize, Serialize};
@@ -16,15 +18,18 @@ use std::collections::BTreeMap;
 /// A metric from a run's tables of samples or queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Tally {
-    /// Goodput between two samples (Mb/s), summed over the flows of some classes. The scenario
-    /// needs `output.sample_flows`.
+    /// Goodput of the flows of some classes between two samples. The scenario needs
+    /// `output.sample_flows`.
     Goodput {
-        /// Traffic classes whose flows the sum includes.
+        /// Traffic classes of the flows.
         goodput: Vec<String>,
         /// Start of the goodput's interval (ms): the first sample at or after this time is used.
         from_ms: f64,
         /// End of the goodput's interval (ms): the last sample at or before this time is used.
         until_ms: f64,
+        /// Statistic of the flows' goodput.
+        #[serde(default, skip_serializing_if = "is_sum")]
+        take: GoodputOf,
     },
     /// Value of a queue counter, summed over the queues of all switches.
     Queues {
@@ -44,13 +49,23 @@ pub enum Tally {
     },
 }
 
+/// Whether a goodput is a sum. Serialized sums omit this key, as before the key existed.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_sum(take: &GoodputOf) -> bool {
+    *take == GoodputOf::Sum
+}
+
 impl Tally {
     /// Cache key of the tally, unique to its definition.
     #[must_use]
     pub fn key(&self) -> String {
         match self {
-            Self::Goodput { goodput, from_ms, until_ms } => {
-                format!("goodput[{},{from_ms}..{until_ms}]", goodput.join("+"))
+            Self::Goodput { goodput, from_ms, until_ms, take } => {
+                let of = match take {
+                    GoodputOf::Sum => String::new(),
+                    other => format!(".{}", other.word()),
+                };
+                format!("goodput[{},{from_ms}..{until_ms}]{of}", goodput.join("+"))
             }
             Self::Queues { queues, count } => {
                 let queues: Vec<_> = queues.iter().map(ToString::to_string).collect();
@@ -69,7 +84,7 @@ impl Tally {
     /// If a table cannot be read.
     pub(crate) fn value_in(&self, result: &RunResult) -> Result<Option<f64>, ResultsError> {
         match self {
-            Self::Goodput { goodput: classes, from_ms, until_ms } => {
+            Self::Goodput { goodput: classes, from_ms, until_ms, take } => {
                 let names = &result.manifest().names.classes;
                 let mut rows = Vec::new();
                 result.visit(|row: ProgressRow| {
@@ -78,7 +93,12 @@ impl Tally {
                         rows.push(row);
                     }
                 })?;
-                Ok(goodput(&rows, *from_ms * 1e6, *until_ms * 1e6))
+                let (from_ns, until_ns) = (*from_ms * 1e6, *until_ms * 1e6);
+                if *take == GoodputOf::Sum {
+                    return Ok(goodput(&rows, from_ns, until_ns));
+                }
+                rows.retain(|row| (from_ns..=until_ns).contains(&(row.time_ns as f64)));
+                Ok(fairness(&rows, *take))
             }
             Self::Queues { queues, count } => {
                 let mut sum = 0;
@@ -121,6 +141,16 @@ fn goodput(rows: &[ProgressRow], from_ns: f64, until_ns: f64) -> Option<f64> {
     (last > first).then(|| (at(last) - at(first)) * 8e-6 / ((last - first) as f64 * 1e-9))
 }
 
+/// Computes the mean or the minimum of Jain's fairness index between successive samples. `None`
+/// without two samples of two flows.
+fn fairness(rows: &[ProgressRow], take: GoodputOf) -> Option<f64> {
+    let indices: Vec<f64> = jain(&goodputs(rows)).points.into_iter().map(|(_, index)| index).collect();
+    match take {
+        GoodputOf::JainMin => indices.into_iter().reduce(f64::min),
+        _ => (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn fairness_is_of_the_flows_between_successive_samples() {
+        let row = |flow_id, ms: u64, delivered_bytes| ProgressRow {
+            time_ns: ms * 1_000_000,
+            flow_id,
+            delivered_bytes,
+            ..ProgressRow::default()
+        };
+        // Two flows with equal rates, then one flow alone: Jain's index is 1, then 1/2.
+        let rows =
+            [row(0, 0, 0), row(1, 0, 0), row(0, 10, 90), row(1, 10, 90), row(0, 20, 190), row(1, 20, 90)];
+        assert_eq!(fairness(&rows, GoodputOf::Jain), Some(0.75));
+        assert_eq!(fairness(&rows, GoodputOf::JainMin), Some(0.5));
+        assert_eq!(fairness(&rows[..2], GoodputOf::Jain), None);
+    }
+
+    #[test]
     fn a_tally_has_one_name() {
         let key = |text: &str| metric_from(text).ok().map(|metric| metric.key());
         assert_eq!(
@@ -156,6 +202,8 @@ mod tests {
         assert_eq!(key("{ probe = 'missed_chances' }").as_deref(), Some("probe.missed_chances.last"));
         let goodput = key("{ goodput = ['iperf'], from_ms = 1.0, until_ms = 2.5 }");
         assert_eq!(goodput.as_deref(), Some("goodput[iperf,1..2.5]"));
+        let fairness = key("{ goodput = ['iperf'], from_ms = 1.0, until_ms = 2.5, take = 'jain' }");
+        assert_eq!(fairness.as_deref(), Some("goodput[iperf,1..2.5].jain"));
         assert_eq!(key("{ queues = [0], count = 'nothing' }"), None);
     }
 }

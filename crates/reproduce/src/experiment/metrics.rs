@@ -79,11 +79,12 @@ fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Me
 /// Determines the kind of metric from a table key that only this kind has. A misspelt key also
 /// counts, so that the error message fits.
 fn kind_of(table: &Table) -> &'static TableSpec {
-    let known = |key: &str| STATISTIC.keys.iter().any(|spec| spec.name == key);
+    let has = |spec: &TableSpec, key: &str| spec.keys.iter().any(|known| known.name == key);
+    let known = |key: &str| has(&STATISTIC, key);
     for (spec, own) in [(&GOODPUT, "goodput"), (&QUEUES, "queues"), (&PROBE, "probe")] {
         let is = |key: &str| key == own || (!known(key) && suggestion(key, [own]).is_some());
         if table.entries.iter().any(|entry| is(&entry.key))
-            && !table.entries.iter().any(|entry| known(&entry.key))
+            && !table.entries.iter().any(|entry| known(&entry.key) && !has(spec, &entry.key))
         {
             return spec;
         }
@@ -144,7 +145,13 @@ fn tally(reader: &mut Reader<'_>, spec: &'static TableSpec) -> Option<Tally> {
             let complaint = Complaint::new("the interval is empty", format!("it begins at {from} ms"));
             reader.error("until_ms", complaint.help("`until_ms` lies behind `from_ms`"));
         }
-        return Some(Tally::Goodput { goodput: goodput?, from_ms: from_ms?, until_ms: until_ms? });
+        let take = reader.choice("take");
+        return Some(Tally::Goodput {
+            goodput: goodput?,
+            from_ms: from_ms?,
+            until_ms: until_ms?,
+            take: take?,
+        });
     }
     if std::ptr::eq(spec, &QUEUES) {
         let (queues, count) = (reader.small_counts("queues"), reader.choice("count"));

@@ -1,7 +1,7 @@
 //! Labels of metrics in charts and lists. The crate `report` declares the labels of the summary.
 
 use super::{Metric, PAUSE_FRAMES, Statistic};
-use crate::{Quantity, QueueCount, Take, Tally};
+use crate::{GoodputOf, Quantity, QueueCount, Take, Tally};
 
 impl Metric {
     /// Label of a chart's axis: the quantity of the metric with the unit, such as `mean FCT (ms)`.
@@ -32,7 +32,12 @@ impl Metric {
 
 fn of_tally(tally: &Tally) -> String {
     match tally {
-        Tally::Goodput { .. } => "goodput (Mb/s)".to_owned(),
+        Tally::Goodput { take, .. } => match take {
+            GoodputOf::Sum => "goodput (Mb/s)",
+            GoodputOf::Jain => "Jain's index of the goodput",
+            GoodputOf::JainMin => "least Jain's index of the goodput",
+        }
+        .to_owned(),
         Tally::Queues { count, .. } => match count {
             QueueCount::ArrivedPackets => "packets arrived",
             QueueCount::DroppedPackets => "packets lost",
@@ -46,7 +51,7 @@ fn of_tally(tally: &Tally) -> String {
 
 fn of_which_tally(tally: &Tally) -> String {
     match tally {
-        Tally::Goodput { goodput, from_ms, until_ms } => {
+        Tally::Goodput { goodput, from_ms, until_ms, .. } => {
             format!("{} flows, {from_ms} to {until_ms} ms", goodput.join(" and "))
         }
         Tally::Queues { queues, .. } => of_priorities(queues),
