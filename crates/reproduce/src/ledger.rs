@@ -1,11 +1,12 @@
 //! The ledger: a verdict on every statement of the papers, from tests and recorded simulation runs.
 //!
-//! The ledger combines five tables in `claims/`. `claims.csv` has the statements and their
+//! The ledger combines six tables in `claims/`. `claims.csv` has the statements and their
 //! criteria. `tests.csv` names the tests that check statements in every CI run; `cargo xtask
 //! generate` writes it from the tests' comments. `verdicts.csv` has the results of `bufferlab
 //! reproduce --record`: one record per statement, scale and profile, with seeds, commit and date.
 //! `real-packets.csv` has the results with real packets. Pages show these results beside a verdict,
-//! which they never change. `reasons.csv` has the reason for every statement that does not hold.
+//! which they never change. `multiverse.csv` has the verdicts under settings that the papers leave
+//! open. `reasons.csv` has the reason for every statement that does not hold.
 //!
 //! [`LedgerRow::evidence`] alone selects the source of a row's verdict.
 
@@ -16,7 +17,7 @@ pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, estimated_costs, 
 
 use crate::real;
 use crate::table::{lines, rows, to_csv};
-use crate::{Experiment, RealRecord, Reason, ReproduceError, TableError, Verdict};
+use crate::{Experiment, RealRecord, Reason, ReproduceError, ScaleName, TableError, UniverseRow, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -28,6 +29,7 @@ const CLAIMS: &str = include_str!("../../../claims/claims.csv");
 const TESTS: &str = include_str!("../../../claims/tests.csv");
 const VERDICTS: &str = include_str!("../../../claims/verdicts.csv");
 const REASONS: &str = include_str!("../../../claims/reasons.csv");
+const READINGS: &str = include_str!("../../../claims/multiverse.csv");
 
 /// Evidence for the verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +68,16 @@ pub struct LedgerRow {
     pub real: Option<RealRecord>,
     /// Reason why the statement does not hold in bufferlab, if known.
     pub reason: Option<Reason>,
+    /// Recorded verdicts under every setting that the paper leaves open; empty if none is recorded.
+    pub readings: Vec<UniverseRow>,
 }
 
 impl LedgerRow {
+    /// A statement without evidence.
+    fn new(claim: Claim) -> Self {
+        Self { claim, test: None, records: Vec::new(), real: None, reason: None, readings: Vec::new() }
+    }
+
     /// Returns the evidence that decides the row's verdict.
     ///
     /// Runs with the settings of the paper's text take precedence over a test. Runs under another
@@ -140,7 +149,8 @@ impl Ledger {
     /// If one of the embedded tables is damaged.
     pub fn recorded() -> Result<Self, ReproduceError> {
         let reasons = rows("claims/reasons.csv", REASONS)?;
-        Self::parse(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)?.with_reasons(reasons)
+        let ledger = Self::parse(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)?;
+        ledger.with_readings(READINGS)?.with_reasons(reasons)
     }
 
     /// Loads the ledger from the folder `claims/` of a checkout.
@@ -155,7 +165,7 @@ impl Ledger {
         let real = rows::<RealRecord>("claims/real-packets.csv", &read("real-packets.csv")?)?;
         let reasons = rows("claims/reasons.csv", &read("reasons.csv")?)?;
         let ledger = Self::parse(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)?;
-        ledger.beside_real(real)?.with_reasons(reasons)
+        ledger.beside_real(real)?.with_readings(&read("multiverse.csv")?)?.with_reasons(reasons)
     }
 
     /// Adds to each ledger row the reason why its statement does not hold.
@@ -178,11 +188,24 @@ impl Ledger {
         Ok(self)
     }
 
+    /// Adds the recorded verdicts under open settings to the rows of the ledger. A statement has
+    /// the verdicts at one scale: the paper's scale if it is recorded.
+    fn with_readings(mut self, text: &str) -> Result<Self, ReproduceError> {
+        let file = "claims/multiverse.csv";
+        for (line, reading) in lines::<UniverseRow>(file, text)? {
+            let known = self.rows.iter_mut().find(|row| row.claim.id == reading.id);
+            known.ok_or_else(|| no_claim(file, line, &reading.id))?.readings.push(reading);
+        }
+        let at_paper = |reading: &UniverseRow| reading.scale == ScaleName::Paper.name();
+        for row in self.rows.iter_mut().filter(|row| row.readings.iter().any(at_paper)) {
+            row.readings.retain(at_paper);
+        }
+        Ok(self)
+    }
+
     fn parse(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
         let rows = rows::<Claim>("claims/claims.csv", claims)?.into_iter();
-        let rows =
-            rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new(), real: None, reason: None });
-        let mut ledger = Self { rows: rows.collect() };
+        let mut ledger = Self { rows: rows.map(LedgerRow::new).collect() };
         let places: BTreeMap<String, usize> =
             ledger.rows.iter().enumerate().map(|(place, row)| (row.claim.id.clone(), place)).collect();
         let place =
@@ -215,13 +238,7 @@ impl Ledger {
         if claims().all(|(_, claim)| !known.contains(&claim.id)) {
             self.rows.clear();
         }
-        self.rows.extend(own.into_iter().map(|claim| LedgerRow {
-            claim,
-            test: None,
-            records: Vec::new(),
-            real: None,
-            reason: None,
-        }));
+        self.rows.extend(own.into_iter().map(LedgerRow::new));
         self
     }
 
@@ -384,6 +401,19 @@ mod tests {
         assert_eq!(only.rows[0].beside().count(), 1);
     }
 
+    #[test]
+    fn readings_belong_to_their_statement_and_the_papers_scale_goes_first() {
+        let simulated = ledger(&[record(Verdict::Fail, "quick", "paper", 3)]);
+        let readings = "id,reading,verdict,measured,seeds,scale,commit,date\n\
+             ABM-F6a-1,the headline reading,PASS,,3,quick,a,2026-01-01\n\
+             ABM-F6a-1,k = 3,FAIL,,3,quick,a,2026-01-01\n\
+             ABM-F6a-1,the headline reading,PASS,,3,paper,a,2026-01-01\n";
+        let under = simulated.clone().with_readings(readings).expect("it is of the statement");
+        let found = &under.rows.iter().find(|row| row.claim.id == "ABM-F6a-1").expect("a row").readings;
+        assert_eq!(found.len(), 1, "the paper's scale goes before the quick one");
+        assert!(simulated.with_readings(&readings.replace("F6a-1,k", "F6a-0,k")).is_err());
+    }
+
     /// Pages show results with real packets, but these results change neither verdicts nor the
     /// counts of verdicts.
     #[test]
@@ -411,7 +441,7 @@ mod tests {
             beside.rows_markdown()
         );
         let table = String::from_utf8(beside.paper_csv("ABM (SIGCOMM 2022)").expect("rows")).expect("text");
-        assert!(table.ends_with(",FAIL,,,\"abm/fig6, 3 seeds\",real packets: STRONG\n"), "{table}");
+        assert!(table.ends_with(",FAIL,,,\"abm/fig6, 3 seeds\",real packets: STRONG,\n"), "{table}");
         let error = simulated.beside_real(vec![real("ABM-1")]).expect_err("no such statement").to_string();
         assert!(
             error.starts_with("claims/real-packets.csv:2: column id: claims/claims.csv has no claim"),

@@ -24,6 +24,8 @@ const OPEN: &str = include_str!("../../../claims/open-readings.csv");
 /// Separator in a table cell between the values of a setting, between experiments, and between
 /// statements.
 const SEPARATOR: &str = " | ";
+/// Separator between the values of a setting's keys, if each key has its own value.
+const PAIRED: &str = " & ";
 
 /// Name of the interpretation that decides the verdict on a statement.
 const HEADLINE: &str = "the headline reading";
@@ -38,7 +40,7 @@ pub struct OpenReading {
     /// Variants that the setting affects; empty for all variants that accept the setting's keys.
     pub variants: Vec<String>,
     /// Keys of the scenario that the setting covers; each alternative gives all these keys one
-    /// value.
+    /// value, or one value to each key (`10 & 4`), which is a pair of settings.
     pub keys: Vec<String>,
     /// Alternative values for the open setting; each list sets every key of the setting once.
     pub values: Vec<Vec<Setting>>,
@@ -67,7 +69,9 @@ impl CsvRow for OpenReading {
         };
         let keys = list("keys");
         let value = |text: &String| {
-            let settings = keys.iter().map(|key| Setting::of_text(key, text));
+            let own: Vec<&str> = text.split(PAIRED).collect();
+            let text_of = |index: usize| if own.len() == keys.len() { own[index] } else { text.as_str() };
+            let settings = keys.iter().enumerate().map(|(index, key)| Setting::of_text(key, text_of(index)));
             settings
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|why| cells.wrong("values", format!("\"{text}\" is not a TOML value: {why}")))
@@ -108,23 +112,14 @@ pub struct Universe {
 }
 
 impl Universe {
-    /// Describes the verdicts: `holds in 7 of 8 readings; FAIL with switch.policy.gamma = 0.99`.
+    /// Describes the verdicts: `X-1 holds in 7 of 8 readings; FAIL with gamma = 0.99`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let headline = std::iter::once((HEADLINE.to_owned(), self.headline.verdict));
         let all: Vec<(String, Verdict)> = headline
             .chain(self.readings.iter().map(|(settings, judged)| (told(settings), judged.verdict)))
             .collect();
-        let held = all.iter().filter(|(_, verdict)| verdict.holds()).count();
-        let mut text = format!("{} holds in {held} of {} readings", self.headline.id, all.len());
-        for verdict in Verdict::ALL.into_iter().filter(|verdict| !verdict.holds()) {
-            let with: Vec<_> =
-                all.iter().filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
-            if !with.is_empty() {
-                text.push_str(&format!("; {verdict} with {}", with.join(", ")));
-            }
-        }
-        text
+        format!("{} {}", self.headline.id, in_words(all.iter().map(|(reading, verdict)| (reading, *verdict))))
     }
 
     /// Returns the statement's rows for the table of verdicts under open settings.
@@ -145,11 +140,34 @@ impl Universe {
     }
 }
 
-/// Formats settings with one common value as `key and key = value`.
+/// Describes verdicts under several readings: `holds in 7 of 8 readings; FAIL with …`.
+fn in_words<'a>(all: impl Iterator<Item = (&'a String, Verdict)> + Clone) -> String {
+    let held = all.clone().filter(|(_, verdict)| verdict.holds()).count();
+    let mut text = format!("holds in {held} of {} readings", all.clone().count());
+    for verdict in Verdict::ALL.into_iter().filter(|verdict| !verdict.holds()) {
+        let with: Vec<_> =
+            all.clone().filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
+        if !with.is_empty() {
+            text.push_str(&format!("; {verdict} with {}", with.join(", ")));
+        }
+    }
+    text
+}
+
+/// Formats settings: `key and key = value` if all have the value, and `key = value, key = value`
+/// otherwise.
 fn told(settings: &[Setting]) -> String {
-    let keys: Vec<_> = settings.iter().map(|setting| setting.key.as_str()).collect();
-    let value = settings.first().map_or_else(String::new, |setting| shown(&setting.item.value));
-    format!("{} = {value}", keys.join(" and "))
+    let values: Vec<_> = settings.iter().map(|setting| shown(&setting.item.value)).collect();
+    let keys = settings.iter().map(|setting| setting.key.as_str());
+    match values.first() {
+        Some(first) if values.iter().all(|value| value == first) => {
+            format!("{} = {first}", keys.collect::<Vec<_>>().join(" and "))
+        }
+        _ => {
+            let pairs = keys.zip(&values).map(|(key, value)| format!("{key} = {value}"));
+            pairs.collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// A row of the table with verdicts under open settings.
@@ -188,6 +206,19 @@ impl CsvRow for UniverseRow {
             commit: cells.text("commit"),
             date: cells.text("date"),
         })
+    }
+}
+
+impl UniverseRow {
+    /// Describes the recorded verdicts on one statement, like [`Universe::sentence`] without its
+    /// number.
+    pub(crate) fn sentence(rows: &[Self]) -> String {
+        in_words(rows.iter().map(|row| (&row.reading, row.verdict)))
+    }
+
+    /// Whether a statement holds, fails or is open alike in all `rows`.
+    pub(crate) fn agree(rows: &[Self]) -> bool {
+        rows.windows(2).all(|pair| pair[0].verdict.standing() == pair[1].verdict.standing())
     }
 }
 
@@ -339,5 +370,14 @@ mod tests {
         let read = |line: &str| rows::<OpenReading>("t", &format!("{header}{line}\n")).map(|rows| rows.len());
         assert_eq!(read("a/b | a/c,,,k,0.1 | 0.2,0.3,x"), Ok(1));
         assert!(read("a/b,,,k,,0.3,x").is_err());
+    }
+
+    #[test]
+    fn a_pair_gives_each_key_its_own_value() {
+        let header = "experiments,rows,variants,keys,values,headline,sentence\n";
+        let line = "a/b,,,k | l,10 & 4.5 | 3,x,x";
+        let read = rows::<OpenReading>("t", &format!("{header}{line}\n")).expect("a row");
+        let values: Vec<String> = read[0].values.iter().map(|value| told(value)).collect();
+        assert_eq!(values, ["k = 10, l = 4.5", "k and l = 3"]);
     }
 }

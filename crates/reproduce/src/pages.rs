@@ -4,7 +4,7 @@
 use crate::figures::name_of;
 use crate::reasons::result;
 use crate::table::{Cells, CsvRow, rows};
-use crate::{Cost, Evidence, Ledger, LedgerRow, ReproduceError, TableError, Verdict};
+use crate::{Cost, Evidence, Ledger, LedgerRow, ReproduceError, TableError, UniverseRow, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -54,10 +54,11 @@ pub fn paper_page(
         format!("{}\n", about.claims),
         format!("## What held\n\n{}", held(&of_paper)),
         format!("## What did not hold, and why\n\n{}", not_held(&of_paper)),
+        under_readings(&of_paper),
         format!("## Sentences to correct\n\n{}", corrections(paper, errata)),
         format!("## How to repeat it\n\n{}\n\n{}", about.setting, commands(&name, &of_paper, costs)),
     ];
-    Ok(parts.join("\n"))
+    Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
 /// Kinds of evidence for a verdict, the strictest kind first.
@@ -187,6 +188,27 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
     if !others.is_empty() {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}| verdict | statements |\n|---|---|\n{others}"));
+    }
+    text
+}
+
+/// Formats the statements whose verdicts depend on a setting that the paper leaves open. Empty if
+/// no such verdict is recorded.
+fn under_readings(of_paper: &[&LedgerRow]) -> String {
+    let judged: Vec<_> = of_paper.iter().filter(|row| !row.readings.is_empty()).collect();
+    let Some(first) = judged.iter().flat_map(|row| &row.readings).next() else { return String::new() };
+    let changing: Vec<_> = judged.iter().filter(|row| !UniverseRow::agree(&row.readings)).collect();
+    let mut text = format!(
+        "## Under other readings\n\n{} statements were judged under each setting that the paper leaves open, one setting at a time, with {} seeds. {} of them have one standing (holds, does not hold, open) in all readings.\n",
+        judged.len(),
+        first.seeds,
+        judged.len() - changing.len()
+    );
+    if !changing.is_empty() {
+        text.push_str("\n| statement | verdicts under other readings |\n|---|---|\n");
+    }
+    for row in changing {
+        text.push_str(&line_of(&[row.claim.id.clone(), UniverseRow::sentence(&row.readings)]));
     }
     text
 }

@@ -2,7 +2,7 @@
 
 use super::{Claim, Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
-use crate::{RealRecord, Reason, Verdict};
+use crate::{RealRecord, Reason, UniverseRow, Verdict};
 use std::fmt::Write;
 
 impl Ledger {
@@ -43,14 +43,24 @@ impl Ledger {
     }
 
     /// Formats all rows of one paper as CSV. A row has the evidence for its verdict, and the
-    /// verdicts of other scales, of the paper's public code and of real packets. The tables in
-    /// `claims/` have the rest.
+    /// verdicts of other scales, of the paper's public code, of real packets and under other
+    /// readings. The tables in `claims/` have the rest.
     ///
     /// # Errors
     /// If a row cannot be written as CSV.
     pub fn paper_csv(&self, paper: &str) -> csv::Result<Vec<u8>> {
         let mut table = csv::Writer::from_writer(Vec::new());
-        table.write_record(["claim", "where", "statement", "verdict", "here", "why", "evidence", "also"])?;
+        table.write_record([
+            "claim",
+            "where",
+            "statement",
+            "verdict",
+            "here",
+            "why",
+            "evidence",
+            "also",
+            "readings",
+        ])?;
         for row in self.rows_of(paper) {
             table.write_record(short(row))?;
         }
@@ -63,7 +73,7 @@ impl Ledger {
 }
 
 /// Returns the cells of one statement's row in [`Ledger::paper_csv`].
-fn short(row: &LedgerRow) -> [String; 8] {
+fn short(row: &LedgerRow) -> [String; 9] {
     let claim = &row.claim;
     let (here, evidence) = match row.evidence() {
         Evidence::Test(test) => (test.measured.clone(), test.test.clone()),
@@ -87,6 +97,7 @@ fn short(row: &LedgerRow) -> [String; 8] {
         row.reason().map_or_else(String::new, because),
         evidence,
         beside.chain(real).collect::<Vec<_>>().join("; "),
+        if row.readings.is_empty() { String::new() } else { UniverseRow::sentence(&row.readings) },
     ]
 }
 
