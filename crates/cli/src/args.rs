@@ -885,7 +885,8 @@ pub(crate) struct ReproduceArgs {
     /// Find the differences between the readings `paper` and `artifact` that decide a claim
     /// (`REV-F7a-1`, or several with commas). On identical arrivals, apply each difference alone,
     /// then each pair of differences. `disputed` selects all claims whose recorded verdicts differ
-    /// between `paper` and `artifact`
+    /// between `paper` and `artifact`. For a paper without public code, apply the settings that the
+    /// paper leaves open, one at a time
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
     /// With --why, apply this value of a key instead of the artifact's settings (repeatable)

@@ -295,6 +295,11 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
     interrupt::listen();
     let seeds = args.seeds.map(|seeds| seeds.get());
     for (experiment, claim) in named_claims(&args.why, registry)? {
+        let has_code = experiment.runs().is_some_and(|runs| runs.artifact.is_some());
+        if against.is_empty() && !has_code {
+            why_of_readings(args, experiment, &claim.id, scale)?;
+            continue;
+        }
         let found = why((experiment, claim), &against, (scale, seeds), (&args.out, &how), Board::new)
             .map_err(error::reproduce)?;
         let text = format!("# {}\n\n{}.\n\n{}", claim.id, found.answer(&said), found.markdown());
@@ -313,6 +318,34 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
         clear_away(&args.out);
         inform(&format!("the table is in {}", path.display()));
     }
+    Ok(())
+}
+
+/// Explains the verdict on a claim of a paper without public code, by the settings that the paper
+/// leaves open.
+fn why_of_readings(
+    args: &ReproduceArgs,
+    experiment: &Experiment,
+    id: &str,
+    scale: ScaleName,
+) -> miette::Result<()> {
+    let open = open_readings().map_err(error::reproduce)?;
+    let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
+    let seeds = args.seeds.map(|seeds| seeds.get());
+    let one = experiment.only_claims(&[id.to_owned()]);
+    let found =
+        multiverse(&one, &open, (scale, seeds), (&args.out, &how), Board::new).map_err(error::reproduce)?;
+    let Some(universe) = found.first() else {
+        let help = "give one: --against KEY=VALUE";
+        return Err(miette!(help = help, "claims/open-readings.csv has no other reading for {id}"));
+    };
+    print(&format!("# {id}\n\n{}.\n\n{}\n", universe.answer(), universe.markdown()))?;
+    if let Some(table) = &args.record {
+        let date = args.date.as_deref().unwrap_or_default();
+        record_universes(&table.with_file_name("multiverse.csv"), &found, (scale, date))
+            .map_err(error::reproduce)?;
+    }
+    clear_away(&args.out);
     Ok(())
 }
 

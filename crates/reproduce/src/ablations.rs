@@ -3,10 +3,12 @@
 //! `claims/why.csv` has the rows of every recorded [`Ablation`]. `claims/readings.csv` has a row
 //! per scenario key: the sentence of the paper and the behaviour of the paper's public code.
 
+use crate::judge::is_known;
 use crate::output::write_whole;
 use crate::reasons::without_criteria;
 use crate::table::{Cells, CsvRow, TableError, rows, to_csv};
 use crate::{Ablation, Claim, Ledger, Record, ReproduceError, Trial, Verdict};
+use bufferlab_report::Estimate;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -63,6 +65,8 @@ pub struct AblationRow {
     /// Share of the difference between two interpretations of the paper that the changed keys
     /// explain (%). The share is empty if both interpretations have equal effects.
     pub share: String,
+    /// Half-width of the share's 95 % interval (%); empty if the share has no interval.
+    pub share_half_width: String,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
     /// Git commit of the program that recorded the row.
@@ -87,6 +91,21 @@ impl AblationRow {
         self.share.parse().ok()
     }
 
+    /// Estimate of the share, if it has an interval.
+    fn estimate(&self) -> Option<Estimate> {
+        let half_width = Some(self.share_half_width.parse().ok()?);
+        Some(Estimate { seeds: self.seeds, mean: self.part()?, half_width })
+    }
+
+    /// Formats the share in percent, with its interval if it has one.
+    fn share_in_words(&self) -> String {
+        match (self.share.as_str(), self.share_half_width.as_str()) {
+            ("", _) => String::new(),
+            (share, "") => format!("{share} %"),
+            (share, half) => format!("{share} % ± {half} %"),
+        }
+    }
+
     /// Whether the changed keys explain a smaller share of the difference than [`SHARE_MIN`]. The
     /// page of ablations only counts these rows.
     fn is_small(&self) -> bool {
@@ -105,7 +124,18 @@ impl CsvRow for KeyQuote {
 
 impl CsvRow for AblationRow {
     const COLUMNS: &'static [&'static str] = &[
-        "id", "against", "changes", "from", "to", "verdict", "measured", "share", "seeds", "commit", "date",
+        "id",
+        "against",
+        "changes",
+        "from",
+        "to",
+        "verdict",
+        "measured",
+        "share",
+        "share_half_width",
+        "seeds",
+        "commit",
+        "date",
     ];
 
     fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
@@ -118,6 +148,7 @@ impl CsvRow for AblationRow {
             verdict: cells.verdict("verdict")?,
             measured: cells.text("measured"),
             share: cells.text("share"),
+            share_half_width: cells.text("share_half_width"),
             seeds: cells.count("seeds")?,
             commit: cells.text("commit"),
             date: cells.text("date"),
@@ -129,6 +160,8 @@ impl Ablation {
     /// Returns the rows of an ablation's table: first the row for the paper's text, last the row
     /// for the second interpretation.
     fn rows(&self, against: &str, date: &str) -> Vec<AblationRow> {
+        let percent =
+            |part: Option<f64>| part.map_or_else(String::new, |part| format!("{:.0}", part * 100.0));
         let row = |changes: String, (from, to): (String, String), trial: &Trial| AblationRow {
             id: self.claim.id.clone(),
             against: against.to_owned(),
@@ -137,7 +170,8 @@ impl Ablation {
             to,
             verdict: trial.judged.verdict,
             measured: trial.judged.measured(),
-            share: trial.share.map_or_else(String::new, |share| format!("{:.0}", share * 100.0)),
+            share: percent(trial.share.map(|share| share.mean)),
+            share_half_width: percent(trial.share.and_then(|share| share.half_width)),
             seeds: self.seeds,
             commit: bufferlab_lab::commit().unwrap_or("unknown").to_owned(),
             date: date.to_owned(),
@@ -210,8 +244,8 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuot
             format!("[{id}](#{})", anchor(id, against)),
             first.verdict.to_string(),
             last.verdict.to_string(),
-            most.map_or_else(String::new, |row| keys(&row.changes)),
-            most.map_or_else(String::new, |row| format!("{} %", row.share)),
+            most.map_or_else(|| format!("`--seeds {}` cannot tell", first.seeds), |row| keys(&row.changes)),
+            most.map_or_else(String::new, AblationRow::share_in_words),
         ];
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
@@ -228,11 +262,12 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuot
 /// Smallest share (%) for which the page of ablations has a row for a changed key.
 const SHARE_MIN: f64 = 20.0;
 
-/// Returns the row whose changed keys have the largest effect. Of rows with equal effects, the row
-/// with the fewest changed keys is returned.
+/// Returns the row whose changed keys have the largest effect, among the rows whose share is known
+/// to a quarter of its size. Of rows with equal effects, the row with the fewest changed keys is
+/// returned.
 fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     let changed = rows.iter().filter(|row| !row.changes.is_empty() && row.changes != EVERYTHING);
-    changed.copied().filter(|row| row.part().is_some()).max_by(|a, b| {
+    changed.copied().filter(|row| row.estimate().as_ref().is_some_and(is_known)).max_by(|a, b| {
         let size = |row: &AblationRow| row.part().unwrap_or(0.0);
         let keys = |row: &AblationRow| row.changes.matches(" and ").count();
         size(a).total_cmp(&size(b)).then(keys(b).cmp(&keys(a)))
@@ -262,14 +297,14 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
             EVERYTHING => "everything: the other reading".to_owned(),
             changes => keys(changes),
         };
-        let share = if row.share.is_empty() { String::new() } else { format!("{} %", row.share) };
         let _ = writeln!(
             text,
-            "| {what} | {} | {} | {} | {} | {share} |",
+            "| {what} | {} | {} | {} | {} | {} |",
             cell(&row.from),
             cell(&row.to),
             row.verdict,
-            cell(&without_criteria(&row.measured))
+            cell(&without_criteria(&row.measured)),
+            row.share_in_words()
         );
     }
     if !small.is_empty() {

@@ -22,6 +22,10 @@ use bufferlab_report::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// Largest half-width of the interval of an estimate, as a part of its mean, with which the mean
+/// is known.
+const KNOWN: f64 = 0.25;
+
 /// A condition of a paper's statement, with its measured effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -131,6 +135,47 @@ fn estimate(effect: &str, over_seeds: OverSeeds, results: &Results) -> Result<Es
     }
 }
 
+/// Combines the effects of one condition in `N` sets of runs with equal arrivals, with the 95 %
+/// interval of the jackknife. `None` if an effect or the combination has no value.
+pub(crate) fn contrast<const N: usize>(
+    condition: &Condition,
+    results: [&Results; N],
+    combine: impl Fn([f64; N]) -> f64,
+) -> Option<Estimate> {
+    /// A set of seeds without a value.
+    struct NoValue;
+    impl From<ExpressionError> for NoValue {
+        fn from(_: ExpressionError) -> Self {
+            Self
+        }
+    }
+    let value = |results: &Results, seeds: &[u64]| {
+        expression::evaluate(&condition.effect, &results.of_seeds(seeds)).ok()
+    };
+    let effect = |results: &Results, seeds: &[u64]| -> Option<f64> {
+        let each = || seeds.iter().map(|seed| value(results, &[*seed])).collect::<Option<Vec<f64>>>();
+        match condition.over_seeds {
+            OverSeeds::Mean => value(results, seeds),
+            OverSeeds::Each => each().map(|effects| effects.iter().sum::<f64>() / effects.len() as f64),
+            OverSeeds::Largest => each()?.into_iter().reduce(f64::max),
+        }
+    };
+    let statistic = |seeds: &[u64]| -> Result<f64, NoValue> {
+        let mut effects = [0.0; N];
+        for (place, results) in effects.iter_mut().zip(results) {
+            *place = effect(results, seeds).ok_or(NoValue)?;
+        }
+        Some(combine(effects)).filter(|value| value.is_finite()).ok_or(NoValue)
+    };
+    let seeds = results.iter().map(|results| results.seeds()).min()?;
+    jackknife(&(0..seeds).collect::<Vec<_>>(), statistic).ok()
+}
+
+/// Whether the interval of an estimate is at most a quarter of its mean.
+pub(crate) fn is_known(estimate: &Estimate) -> bool {
+    estimate.half_width.is_some_and(|half| half <= KNOWN * estimate.mean.abs())
+}
+
 /// Computes a statistic over all seeds, with the 95 % interval of its pseudo-values.
 fn jackknife<E>(seeds: &[u64], statistic: impl Fn(&[u64]) -> Result<f64, E>) -> Result<Estimate, E>
 where
@@ -223,7 +268,7 @@ fn is_neutral(condition: &Condition, effect: f64) -> bool {
 }
 
 /// Formats an estimated effect: mean and 95 % interval.
-fn shown(percent: bool, estimate: &Estimate) -> String {
+pub(crate) fn shown(percent: bool, estimate: &Estimate) -> String {
     let mut text = unit(percent, estimate.mean);
     match estimate.half_width {
         Some(half) => text.push_str(&format!(" ± {}", unit(percent, half))),

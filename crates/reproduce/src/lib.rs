@@ -59,7 +59,9 @@ pub use ledger::{
 };
 pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
-pub use multiverse::{OpenReading, Universe, UniverseRow, multiverse, open_readings, record_universes};
+pub use multiverse::{
+    OpenReading, OtherReading, Universe, UniverseRow, multiverse, open_readings, record_universes,
+};
 pub use package::write_package;
 pub use pages::paper_page;
 pub use plan::{Plan, Point};

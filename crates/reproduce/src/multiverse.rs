@@ -6,15 +6,17 @@
 //! cache stores the runs, so a repeated command resumes.
 
 use crate::expression::compile;
+use crate::judge::{contrast, is_known, shown as in_units};
 use crate::output::write_whole;
 use crate::plan::check_runs;
 use crate::table::{Cells, CsvRow, rows, to_csv};
-use crate::why::{of_settings, only_asked, shown, with};
+use crate::why::{deciding, of_settings, only_asked, shown, with};
 use crate::{
     ClaimCheck, Experiment, Judged, Plan, ReproduceError, ScaleName, TableError, Verdict, judge, run,
 };
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Watcher};
+use bufferlab_report::Estimate;
 use bufferlab_scenario::Setting;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,13 +102,27 @@ pub fn open_readings() -> Result<Vec<OpenReading>, ReproduceError> {
     Ok(rows("claims/open-readings.csv", OPEN)?)
 }
 
+/// A statement of a paper, judged under one other interpretation of an open setting.
+#[derive(Clone, Debug)]
+pub struct OtherReading {
+    /// Changed settings: one setting, or a pair.
+    pub settings: Vec<Setting>,
+    /// Verdict on the statement under the changed settings.
+    pub judged: Judged,
+    /// Effect under the changed settings less the effect of the headline interpretation, of the
+    /// condition that decides, with its 95 % interval. `None` if an effect has no value.
+    pub change: Option<Estimate>,
+}
+
 /// A statement of a paper, judged under every interpretation of the open settings.
 #[derive(Clone, Debug)]
 pub struct Universe {
     /// Verdict on the statement under the headline interpretation of the paper.
     pub headline: Judged,
-    /// Changed settings, each with the verdict on the statement under these settings.
-    pub readings: Vec<(Vec<Setting>, Judged)>,
+    /// Verdicts on the statement under changed settings.
+    pub readings: Vec<OtherReading>,
+    /// Whether the effect of the statement is a part, which is shown in percent.
+    pub percent: bool,
     /// Number of seeds for each variant and combination of axis values.
     pub seeds: u64,
 }
@@ -117,9 +133,57 @@ impl Universe {
     pub fn sentence(&self) -> String {
         let headline = std::iter::once((HEADLINE.to_owned(), self.headline.verdict));
         let all: Vec<(String, Verdict)> = headline
-            .chain(self.readings.iter().map(|(settings, judged)| (told(settings), judged.verdict)))
+            .chain(self.readings.iter().map(|other| (told(&other.settings), other.judged.verdict)))
             .collect();
         format!("{} {}", self.headline.id, in_words(all.iter().map(|(reading, verdict)| (reading, *verdict))))
+    }
+
+    /// Formats a sentence about the settings that decide whether the statement holds.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let text = format!("{}: {} in the headline reading", self.headline.id, self.headline.verdict);
+        let standing = self.headline.verdict.standing();
+        let deciding: Vec<_> = self
+            .readings
+            .iter()
+            .filter(|other| other.judged.verdict.standing() != standing)
+            .map(|other| {
+                let known = match &other.change {
+                    Some(change) if is_known(change) => String::new(),
+                    _ => format!("; --seeds {} does not show that the effect changes", self.seeds),
+                };
+                format!(
+                    "{} with {} (change of the effect: {}{known})",
+                    other.judged.verdict,
+                    told(&other.settings),
+                    self.change_in_words(other)
+                )
+            })
+            .collect();
+        if deciding.is_empty() {
+            return format!("{text}, and no other reading changes whether it holds");
+        }
+        format!("{text}; {}", deciding.join(", "))
+    }
+
+    fn change_in_words(&self, other: &OtherReading) -> String {
+        other.change.as_ref().map_or_else(|| "no value".to_owned(), |change| in_units(self.percent, change))
+    }
+
+    /// Formats the verdicts as a Markdown table; the first row has the headline interpretation.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text =
+            String::from("| reading | verdict | measured | change of the effect |\n|---|---|---|---|\n");
+        let mut line = |reading: &str, judged: &Judged, change: String| {
+            let cells = [reading.to_owned(), judged.verdict.to_string(), judged.measured(), change];
+            text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+        };
+        line(HEADLINE, &self.headline, String::new());
+        for other in &self.readings {
+            line(&format!("`{}`", told(&other.settings)), &other.judged, self.change_in_words(other));
+        }
+        text
     }
 
     /// Returns the statement's rows for the table of verdicts under open settings.
@@ -135,7 +199,7 @@ impl Universe {
             commit: bufferlab_lab::commit().unwrap_or("unknown").to_owned(),
             date: date.to_owned(),
         };
-        let others = self.readings.iter().map(|(settings, judged)| row(told(settings), judged));
+        let others = self.readings.iter().map(|other| row(told(&other.settings), &other.judged));
         std::iter::once(row(HEADLINE.to_owned(), &self.headline)).chain(others).collect()
     }
 }
@@ -271,14 +335,20 @@ pub fn multiverse<W: Watcher>(
     let (results, _) = run(plans, folder, how, board)?;
     let judged =
         |claim: &ClaimCheck, place: usize| Judged { beside: Vec::new(), ..judge(claim, &results[place]) };
-    let universe = |claim: &&ClaimCheck| Universe {
-        headline: judged(claim, 0),
-        readings: (1..)
-            .zip(&readings)
-            .filter(|(_, affected)| affected.claims.iter().any(|one| one.id == claim.id))
-            .map(|(place, affected)| (affected.settings.clone(), judged(claim, place)))
-            .collect(),
-        seeds,
+    let universe = |claim: &&ClaimCheck| {
+        let headline = judged(claim, 0);
+        let other = |(place, affected): (usize, &Affected<'_>)| {
+            let judged = judged(claim, place);
+            let condition = claim.conditions.get(deciding(&headline, &judged));
+            let runs = [&results[0], &results[place]];
+            let change = condition.and_then(|one| contrast(one, runs, |[before, after]| after - before));
+            OtherReading { settings: affected.settings.clone(), judged, change }
+        };
+        let affected =
+            (1..).zip(&readings).filter(|(_, affected)| affected.claims.iter().any(|one| one.id == claim.id));
+        let readings = affected.map(other).collect();
+        let percent = claim.conditions.first().is_some_and(|condition| condition.percent);
+        Universe { headline, readings, percent, seeds }
     };
     Ok(claims.iter().map(universe).collect())
 }
@@ -355,9 +425,27 @@ mod tests {
             note: None,
         };
         let setting = |value: &str| vec![Setting::of_text("switch.policy.gamma", value).expect("a value")];
-        let readings =
-            vec![(setting("0.99"), judged(Verdict::Fail)), (setting("0.9999"), judged(Verdict::Strong))];
-        let universe = Universe { headline: judged(Verdict::Pass), readings, seeds: 2 };
+        let other = |value: &str, verdict, half_width| OtherReading {
+            settings: setting(value),
+            judged: judged(verdict),
+            change: Some(Estimate { seeds: 2, mean: -0.5, half_width: Some(half_width) }),
+        };
+        let readings = vec![other("0.99", Verdict::Fail, 0.1), other("0.9999", Verdict::Strong, 0.2)];
+        let universe = Universe { headline: judged(Verdict::Pass), readings, percent: true, seeds: 2 };
+        let answer = "X-1: PASS in the headline reading; FAIL with switch.policy.gamma = 0.99 (change of the effect: -50 % ± 10 %";
+        assert_eq!(universe.answer(), format!("{answer})"));
+        let mut open = universe.clone();
+        open.readings[0].change = Some(Estimate { seeds: 2, mean: -0.5, half_width: Some(0.2) });
+        assert_eq!(
+            open.answer(),
+            format!("{answer}; --seeds 2 does not show that the effect changes)").replace("± 10 %", "± 20 %")
+        );
+        open.readings.remove(0);
+        assert_eq!(
+            open.answer(),
+            "X-1: PASS in the headline reading, and no other reading changes whether it holds"
+        );
+        assert_eq!(universe.markdown().lines().count(), 2 + 1 + 2);
         assert_eq!(universe.sentence(), "X-1 holds in 2 of 3 readings; FAIL with switch.policy.gamma = 0.99");
         let rows = universe.rows(ScaleName::Quick, "2026-01-01");
         assert_eq!((rows.len(), rows[0].reading.as_str()), (3, HEADLINE));

@@ -4,17 +4,22 @@
 //! The settings of the paper's text are the base of an ablation. The second interpretation is split
 //! into single changes. Changes are the keys whose values `profile = "artifact"` changes (a
 //! policy's `filter`, a transport's recovery) and the entries of the experiment's `[artifact.set]`.
-//! A caller can give other keys instead. Each change is applied alone to all variants, and the
+//! A caller can give other keys instead. If a paper has no public code, [`crate::multiverse`] tries
+//! the settings that the paper leaves open. Each change is applied alone to all variants, and the
 //! statement is judged again. If no single change explains half of the difference between the
 //! interpretations, the four changes with the largest effects are tried in pairs.
 
 use crate::ablations::{KeyQuote, quote_of};
+use crate::judge::{contrast, is_known};
 use crate::plan::check_runs;
 use crate::rows::queries;
-use crate::{ClaimCheck, Experiment, Judged, Overrides, Plan, Point, ReproduceError, ScaleName, judge, run};
+use crate::{
+    ClaimCheck, Experiment, Judged, Overrides, Plan, Point, ReproduceError, Results, ScaleName, judge, run,
+};
 use bufferlab_core::Profile;
 use bufferlab_document::tree::{Item, Value, parse};
 use bufferlab_lab::{Execution, Watcher};
+use bufferlab_report::Estimate;
 use bufferlab_scenario::Setting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -45,8 +50,20 @@ pub struct Trial {
     /// Verdict and measured result with the changed keys of the trial.
     pub judged: Judged,
     /// Share of the difference between the two interpretations that the changed keys of the trial
-    /// explain, measured by the effect of the deciding condition.
-    pub share: Option<f64>,
+    /// explain, measured by the effect of the deciding condition, with its 95 % interval.
+    pub share: Option<Estimate>,
+}
+
+impl Trial {
+    /// Mean of the share; 0 if the share has no value.
+    fn size(&self) -> f64 {
+        self.share.map_or(0.0, |share| share.mean)
+    }
+
+    /// Whether the interval of the share is at most a quarter of the share.
+    fn is_known(&self) -> bool {
+        self.share.is_some_and(|share| is_known(&share))
+    }
 }
 
 /// Explanation why the verdicts under two interpretations of a paper differ.
@@ -83,11 +100,11 @@ pub fn why<W: Watcher>(
     check_runs(experiment, scale, seeds)?;
     let plan = Plan::new(experiment, scale, seeds).ok_or(ReproduceError::NoScale(scale.name()))?;
     let plan = plan.under(Profile::Paper);
-    let mut trial = |plans: Vec<Plan>| -> Result<Vec<Judged>, ReproduceError> {
+    let mut trial = |plans: Vec<Plan>| -> Result<Vec<(Judged, Results)>, ReproduceError> {
         let (results, _) = run(plans, folder, how, &mut board)?;
         // Effects under alternative interpretations need variants that an ablation does not run.
-        let judged = |result| Judged { beside: Vec::new(), ..judge(claim, result) };
-        Ok(results.iter().map(judged).collect())
+        let judged = |result: &Results| Judged { beside: Vec::new(), ..judge(claim, result) };
+        Ok(results.into_iter().map(|result| (judged(&result), result)).collect())
     };
     let plan = only_asked(plan, claim);
     let changes = if given.is_empty() { of_artifact(&plan)? } else { of_settings(&plan, given) };
@@ -100,16 +117,16 @@ pub fn why<W: Watcher>(
     let (Some(base), Some(other)) = (judged.next(), judged.next()) else {
         return Err(ReproduceError::NoReading);
     };
-    let deciding = deciding(&base, &other);
-    let made = |changes: Vec<usize>, judged: Judged| {
-        let share = share(&base, &other, &judged, deciding);
-        Trial { changes, judged, share }
+    let condition = claim.conditions.get(deciding(&base.0, &other.0));
+    let made = |changes: Vec<usize>, (judged, results): (Judged, Results)| {
+        let runs = [&base.1, &other.1, &results];
+        let share = |[from, to, here]: [f64; 3]| (here - from) / (to - from);
+        Trial { changes, judged, share: condition.and_then(|one| contrast(one, runs, share)) }
     };
     let mut trials: Vec<Trial> =
         all.iter().zip(judged).map(|(change, judged)| made(vec![*change], judged)).collect();
-    let size = |trial: &Trial| trial.share.unwrap_or(0.0);
-    trials.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    if trials.first().is_none_or(|most| size(most) < CARRIES) {
+    trials.sort_by(|a, b| b.size().total_cmp(&a.size()));
+    if trials.first().is_none_or(|most| most.size() < CARRIES) {
         let most: Vec<usize> = trials.iter().take(PAIRED).flat_map(|trial| trial.changes.clone()).collect();
         let pairs: Vec<Vec<usize>> = (0..most.len())
             .flat_map(|a| (a + 1..most.len()).map(move |b| (a, b)))
@@ -118,11 +135,12 @@ pub fn why<W: Watcher>(
         let plans = pairs.iter().map(|pair| with(&plan, &changes, pair)).collect();
         let mut paired: Vec<Trial> =
             pairs.into_iter().zip(trial(plans)?).map(|(pair, judged)| made(pair, judged)).collect();
-        paired.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        paired.sort_by(|a, b| b.size().total_cmp(&a.size()));
         trials.extend(paired);
     }
-    let none = Trial { changes: Vec::new(), judged: base.clone(), share: Some(0.0) };
-    let whole = Trial { changes: all, judged: other.clone(), share: Some(1.0) };
+    let exact = |mean| Some(Estimate { seeds: base.1.seeds(), mean, half_width: None });
+    let none = Trial { changes: Vec::new(), judged: base.0.clone(), share: exact(0.0) };
+    let whole = Trial { changes: all, judged: other.0.clone(), share: exact(1.0) };
     let seeds = plan.points.iter().map(|point| point.seed).collect::<BTreeSet<_>>().len() as u64;
     Ok(Ablation { claim: claim.clone(), changes, base: none, other: whole, seeds, trials })
 }
@@ -314,18 +332,17 @@ pub(crate) fn shown(value: &Value) -> String {
 
 /// Index of the deciding condition: the first condition whose verdict differs under the second
 /// interpretation, or else the first condition.
-fn deciding(base: &Judged, other: &Judged) -> usize {
+pub(crate) fn deciding(base: &Judged, other: &Judged) -> usize {
     let pairs = base.conditions.iter().zip(&other.conditions);
     pairs.enumerate().find(|(_, (a, b))| a.verdict != b.verdict).map_or(0, |(place, _)| place)
 }
 
-/// Share of the difference between `base` and `other` that a trial's changed keys explain.
-fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Option<f64> {
-    let mean = |judged: &Judged| {
-        judged.conditions.get(condition)?.estimate.as_ref().ok().map(|estimate| estimate.mean)
-    };
-    let (from, to, here) = (mean(base)?, mean(other)?, mean(trial)?);
-    (to != from).then(|| (here - from) / (to - from))
+/// Formats a share in percent, with its interval if it has one.
+fn share_in_words(share: &Estimate) -> String {
+    match share.half_width {
+        Some(half) => format!("{:.0} % ± {:.0} %", share.mean * 100.0, half * 100.0),
+        None => format!("{:.0} %", share.mean * 100.0),
+    }
 }
 
 impl Ablation {
@@ -349,7 +366,7 @@ impl Ablation {
             "| what differs | from | to | verdict | measured | share |\n|---|---|---|---|---|---|\n",
         );
         let mut line = |what: String, from: &str, to: &str, trial: &Trial| {
-            let share = trial.share.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
+            let share = trial.share.as_ref().map_or_else(String::new, share_in_words);
             let cells = [
                 what,
                 from.to_owned(),
@@ -376,11 +393,18 @@ impl Ablation {
     pub fn answer(&self, said: &[KeyQuote]) -> String {
         let id = &self.claim.id;
         let (from, to) = (self.base.judged.verdict, self.other.judged.verdict);
-        let Some(most) = self.trials.iter().max_by(|a, b| {
-            let size = |trial: &Trial| trial.share.unwrap_or(0.0);
-            size(a).total_cmp(&size(b)).then(b.changes.len().cmp(&a.changes.len()))
-        }) else {
-            return format!("{id}: the readings do not differ");
+        let readings = format!("{id}: {from} in the paper's reading, {to} in the other");
+        let known = self.trials.iter().filter(|trial| trial.is_known());
+        let Some(most) =
+            known.max_by(|a, b| a.size().total_cmp(&b.size()).then(b.changes.len().cmp(&a.changes.len())))
+        else {
+            if self.trials.is_empty() {
+                return format!("{id}: the readings do not differ");
+            }
+            return format!(
+                "{readings}; --seeds {} cannot tell which change causes the difference: no share is known to a quarter of its size. Repeat with more --seeds",
+                self.seeds
+            );
         };
         let keys: Vec<_> = most
             .changes
@@ -390,13 +414,10 @@ impl Ablation {
                 format!("{} ({} -> {})", change.key, change.values.0, change.values.1)
             })
             .collect();
-        let share = most.share.unwrap_or(0.0) * 100.0;
         let carries =
-            if share >= CARRIES * 100.0 { "carries it" } else { "does most, and carries it not alone" };
-        let mut text = format!(
-            "{id}: {from} in the paper's reading, {to} in the other; {} {carries}: {share:.0} % of the difference",
-            keys.join(" and ")
-        );
+            if most.size() >= CARRIES { "carries it" } else { "does most, and carries it not alone" };
+        let share = most.share.as_ref().map_or_else(String::new, share_in_words);
+        let mut text = format!("{readings}; {} {carries}: {share} of the difference", keys.join(" and "));
         for change in &most.changes {
             if let Some(said) = quote_of(&self.changes[*change].key, said) {
                 text.push_str(&format!(". The paper: {}. The public code: {}", said.paper, said.artifact));

@@ -4,8 +4,8 @@ use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{panels, write_experiment, write_ledger, write_panels};
 use bufferlab_reproduce::{
-    AblationRow, Estimates, Experiment, Keep, KeyQuote, Ledger, Plan, Registry, Results, ScaleName, Verdict,
-    ablations_markdown, conclude, judge, record_ablations, run, why,
+    AblationRow, Estimates, Experiment, Keep, KeyQuote, Ledger, Plan, Registry, Results, ScaleName, Trial,
+    Verdict, ablations_markdown, conclude, judge, record_ablations, run, why,
 };
 use bufferlab_scenario::Setting;
 use std::fs;
@@ -308,13 +308,18 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     assert_eq!((found.base.judged.verdict, found.other.judged.verdict), (Verdict::Strong, Verdict::Null));
     // A buffer of 20 MB loses no packet. The other changed keys have no effect, so no pair is
     // tried.
+    let share = |trial: &Trial| trial.share.map(|share| (share.mean, share.half_width));
     assert_eq!(
-        (found.trials.len(), &found.trials[0].changes[..], found.trials[0].share),
-        (3, &[1][..], Some(1.0))
+        (found.trials.len(), &found.trials[0].changes[..], share(&found.trials[0])),
+        (3, &[1][..], Some((1.0, Some(0.0))))
     );
-    assert!(found.trials[1..].iter().all(|trial| trial.share == Some(0.0)));
+    assert!(found.trials[1..].iter().all(|trial| share(trial) == Some((0.0, Some(0.0)))));
     let answer = found.answer(&[]);
-    assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 %"), "{answer}");
+    assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 % ± 0 %"), "{answer}");
+    // One seed has no interval, so no share is known.
+    let one = why((experiment, claim), &given, (ScaleName::Quick, Some(1)), (&out, &how), |_| Unwatched)
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(one.answer(&[]).contains("--seeds 1 cannot tell which change causes"), "{}", one.answer(&[]));
     assert_eq!(found.markdown().lines().count(), 2 + 1 + 3 + 1);
     // The table keeps rows of other ablations. A later record of an ablation replaces earlier rows
     // of this ablation.
@@ -343,7 +348,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         Ledger::recorded().unwrap_or_else(|error| panic!("{error}")).with_study(&registry.experiments);
     let page = ablations_markdown(&rows(), &ledger, &[said]);
     assert!(
-        page.contains("| [right](#right-against-all) | STRONG | NULL | `switch.buffer` | 100 % |"),
+        page.contains("| [right](#right-against-all) | STRONG | NULL | `switch.buffer` | 100 % ± 0 % |"),
         "{page}"
     );
     assert!(page.contains("\n| Who shares everything absorbs more"), "{page}");
