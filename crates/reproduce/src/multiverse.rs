@@ -6,7 +6,7 @@
 //! cache stores the runs, so a repeated command resumes.
 
 use crate::expression::compile;
-use crate::judge::{contrast, is_known, shown as in_units};
+use crate::judge::{contrast, shown as in_units};
 use crate::output::write_whole;
 use crate::plan::check_runs;
 use crate::table::{Cells, CsvRow, rows, to_csv};
@@ -148,8 +148,10 @@ impl Universe {
             .iter()
             .filter(|other| other.judged.verdict.standing() != standing)
             .map(|other| {
+                let shows =
+                    |change: &Estimate| change.half_width.is_some_and(|half| half < change.mean.abs());
                 let known = match &other.change {
-                    Some(change) if is_known(change) => String::new(),
+                    Some(change) if shows(change) => String::new(),
                     _ => format!("; --seeds {} does not show that the effect changes", self.seeds),
                 };
                 format!(
@@ -218,7 +220,7 @@ fn in_words<'a>(all: impl Iterator<Item = (&'a String, Verdict)> + Clone) -> Str
     text
 }
 
-/// Formats settings: `key and key = value` if all have the value, and `key = value, key = value`
+/// Formats settings: `key and key = value` if all have the value, and `key = value and key = value`
 /// otherwise.
 fn told(settings: &[Setting]) -> String {
     let values: Vec<_> = settings.iter().map(|setting| shown(&setting.item.value)).collect();
@@ -229,7 +231,7 @@ fn told(settings: &[Setting]) -> String {
         }
         _ => {
             let pairs = keys.zip(&values).map(|(key, value)| format!("{key} = {value}"));
-            pairs.collect::<Vec<_>>().join(", ")
+            pairs.collect::<Vec<_>>().join(" and ")
         }
     }
 }
@@ -435,10 +437,10 @@ mod tests {
         let answer = "X-1: PASS in the headline reading; FAIL with switch.policy.gamma = 0.99 (change of the effect: -50 % ± 10 %";
         assert_eq!(universe.answer(), format!("{answer})"));
         let mut open = universe.clone();
-        open.readings[0].change = Some(Estimate { seeds: 2, mean: -0.5, half_width: Some(0.2) });
+        open.readings[0].change = Some(Estimate { seeds: 2, mean: -0.5, half_width: Some(0.6) });
         assert_eq!(
             open.answer(),
-            format!("{answer}; --seeds 2 does not show that the effect changes)").replace("± 10 %", "± 20 %")
+            format!("{answer}; --seeds 2 does not show that the effect changes)").replace("± 10 %", "± 60 %")
         );
         open.readings.remove(0);
         assert_eq!(
@@ -466,6 +468,6 @@ mod tests {
         let line = "a/b,,,k | l,10 & 4.5 | 3,x,x";
         let read = rows::<OpenReading>("t", &format!("{header}{line}\n")).expect("a row");
         let values: Vec<String> = read[0].values.iter().map(|value| told(value)).collect();
-        assert_eq!(values, ["k = 10, l = 4.5", "k and l = 3"]);
+        assert_eq!(values, ["k = 10 and l = 4.5", "k and l = 3"]);
     }
 }
