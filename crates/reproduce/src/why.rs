@@ -4,9 +4,9 @@
 //! The settings of the paper's text are the base of an ablation. The second interpretation is split
 //! into single changes. Changes are the keys whose values `profile = "artifact"` changes (a
 //! policy's `filter`, a transport's recovery) and the entries of the experiment's `[artifact.set]`.
-//! A caller can give other keys instead. If a paper has no public code, [`crate::multiverse`] tries
-//! the settings that the paper leaves open. Each change is applied alone to all variants, and the
-//! statement is judged again. If no single change explains half of the difference between the
+//! A caller can give other keys instead. If a paper has no public code, [`crate::multiverse()`]
+//! tries the settings that the paper leaves open. Each change is applied alone to all variants, and
+//! the statement is judged again. If no single change explains half of the difference between the
 //! interpretations, the four changes with the largest effects are tried in pairs.
 
 use crate::ablations::{KeyQuote, quote_of};
