@@ -282,6 +282,25 @@ impl UniverseRow {
         in_words(rows.iter().map(|row| (&row.reading, row.verdict)))
     }
 
+    /// Describes the recorded verdicts on one statement that differ from the headline's:
+    /// `holds in 7 of 8 readings; headline PASS; FAIL with switch.policy.gamma = 0.99`.
+    pub(crate) fn differences(rows: &[Self]) -> String {
+        let held = rows.iter().filter(|row| row.verdict.holds()).count();
+        let mut text = format!("holds in {held} of {} readings", rows.len());
+        let headline = rows.iter().find(|row| row.reading == HEADLINE).map(|row| row.verdict);
+        if let Some(headline) = headline {
+            text.push_str(&format!("; headline {headline}"));
+        }
+        for verdict in Verdict::ALL.into_iter().filter(|verdict| Some(*verdict) != headline) {
+            let with: Vec<_> =
+                rows.iter().filter(|row| row.verdict == verdict).map(|row| row.reading.as_str()).collect();
+            if !with.is_empty() {
+                text.push_str(&format!("; {verdict} with {}", with.join(", ")));
+            }
+        }
+        text
+    }
+
     /// Whether a statement holds, fails or is open alike in all `rows`.
     pub(crate) fn agree(rows: &[Self]) -> bool {
         rows.windows(2).all(|pair| pair[0].verdict.standing() == pair[1].verdict.standing())
@@ -452,6 +471,9 @@ mod tests {
         let rows = universe.rows(ScaleName::Quick, "2026-01-01");
         assert_eq!((rows.len(), rows[0].reading.as_str()), (3, HEADLINE));
         assert_eq!(rows[1].reading, "switch.policy.gamma = 0.99");
+        let differences = UniverseRow::differences(&rows);
+        let expected = "holds in 2 of 3 readings; headline PASS; STRONG with switch.policy.gamma = 0.9999; FAIL with switch.policy.gamma = 0.99";
+        assert_eq!(differences, expected);
     }
 
     #[test]

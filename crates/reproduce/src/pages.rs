@@ -208,7 +208,7 @@ fn under_readings(of_paper: &[&LedgerRow]) -> String {
         text.push_str("\n| statement | verdicts under other readings |\n|---|---|\n");
     }
     for row in changing {
-        text.push_str(&line_of(&[row.claim.id.clone(), UniverseRow::sentence(&row.readings)]));
+        text.push_str(&line_of(&[row.claim.id.clone(), UniverseRow::differences(&row.readings)]));
     }
     text
 }
