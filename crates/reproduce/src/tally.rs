@@ -156,14 +156,12 @@ mod tests {
     use super::*;
     use crate::experiment::metric_from;
 
+    fn row(flow_id: u64, ms: u64, delivered_bytes: u64) -> ProgressRow {
+        ProgressRow { time_ns: ms * 1_000_000, flow_id, delivered_bytes, ..ProgressRow::default() }
+    }
+
     #[test]
     fn goodput_is_of_all_flows_between_the_samples_that_count() {
-        let row = |flow_id, ms: u64, delivered_bytes| ProgressRow {
-            time_ns: ms * 1_000_000,
-            flow_id,
-            delivered_bytes,
-            ..ProgressRow::default()
-        };
         let rows = [
             row(0, 0, 0),
             row(0, 10, 125_000),
@@ -178,12 +176,6 @@ mod tests {
 
     #[test]
     fn fairness_is_of_the_flows_between_successive_samples() {
-        let row = |flow_id, ms: u64, delivered_bytes| ProgressRow {
-            time_ns: ms * 1_000_000,
-            flow_id,
-            delivered_bytes,
-            ..ProgressRow::default()
-        };
         // Two flows with equal rates, then one flow alone: Jain's index is 1, then 1/2.
         let rows =
             [row(0, 0, 0), row(1, 0, 0), row(0, 10, 90), row(1, 10, 90), row(0, 20, 190), row(1, 20, 90)];

@@ -1,7 +1,9 @@
 //! Compares the speed of this program with another simulator, on flow lists that both read.
 //!
 //! Both programs simulate each list in turn on the same machine, so a change of the machine's speed
-//! affects both. The CPU times are of whole processes, with their start and their reading of files.
+//! affects both. The first program of a pair changes with every repetition, because the second one
+//! of a pair may find a faster or slower machine. The CPU times are of whole processes, with their
+//! start and their reading of files.
 
 use crate::program::{self, Build};
 use crate::root;
@@ -100,9 +102,14 @@ pub fn run(command: &str, runs: NonZero<u32>) -> Result<(), String> {
         let ours = format!("'{}' bench {} --runs 1 --threads 1", program.display(), list.scenario);
         let theirs = of_list(command, list);
         let mut times = Times { ours: Vec::new(), theirs: Vec::new() };
-        for _ in 0..runs.get() {
-            times.ours.push(cpu_seconds(&ours)?);
-            times.theirs.push(cpu_seconds(&theirs)?);
+        for run in 0..runs.get() {
+            let (mut first, mut second) = ((&ours, &mut times.ours), (&theirs, &mut times.theirs));
+            if run % 2 == 1 {
+                std::mem::swap(&mut first, &mut second);
+            }
+            for (command, seconds) in [first, second] {
+                seconds.push(cpu_seconds(command)?);
+            }
         }
         println!("{}", times.row(list.name));
     }
