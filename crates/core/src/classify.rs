@@ -133,9 +133,9 @@ pub const CODE_POINTS: usize = 64;
 /// switch's `DSCP_TO_TC_MAP`. A second stage that uses flows is optional.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    /// Number of the last queue, if the map assigns priority p to queue p and larger priorities to
-    /// the last queue. Then `classify` needs no lookup in the table.
-    identity_up_to: Option<u8>,
+    /// Number of the first priority that the map does not assign to the queue of the same number.
+    /// `classify` needs no lookup in the table for smaller priorities.
+    identity_below: u8,
     /// Queue within the port for each priority. Unused priorities have a queue, too.
     queue_of: Box<[u8; CODE_POINTS]>,
     /// Classifier stage after the priority map, if any. The stage is in a box, because most
@@ -233,9 +233,8 @@ impl Classifier {
     }
 
     fn of_map(map: [u8; CODE_POINTS]) -> Self {
-        let last = map.iter().copied().max().unwrap_or(0);
-        let is_identity = (0..).zip(map).all(|(priority, queue)| queue == last.min(priority));
-        Self { identity_up_to: is_identity.then_some(last), queue_of: Box::new(map), behind: None }
+        let identity_below = (0..).zip(map).take_while(|(priority, queue)| priority == queue).count() as u8;
+        Self { identity_below, queue_of: Box::new(map), behind: None }
     }
 
     /// Adds an elephant trap, which detects long flows, after the priority map.
@@ -300,9 +299,10 @@ impl Classifier {
 
     #[inline]
     fn mapped(&self, priority: u8) -> u8 {
-        match self.identity_up_to {
-            Some(last) if usize::from(priority) < CODE_POINTS => priority.min(last),
-            _ => self.queue_of[usize::from(priority) % CODE_POINTS],
+        if priority < self.identity_below {
+            priority
+        } else {
+            self.queue_of[usize::from(priority) % CODE_POINTS]
         }
     }
 }
