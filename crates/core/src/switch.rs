@@ -469,6 +469,9 @@ impl<P: Policy> Switch<P> {
         }
         let arrival = self.classify(now, packet);
         observer.on(&SwitchEvent::Arriving(&arrival), &self.buffer);
+        if self.policy.surely_admits(&arrival, &self.buffer) && self.buffer.fits(arrival.header.size) {
+            return self.store(&arrival, packet, Account::Shared, observer);
+        }
         match self.policy.admit(&arrival, &self.buffer) {
             Verdict::Admit(account) if self.buffer.fits(arrival.header.size) => {
                 self.store(&arrival, packet, account, observer)

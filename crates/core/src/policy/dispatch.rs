@@ -6,7 +6,7 @@
 //! boxed.
 
 use super::interface::{
-    Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy, Tags, Verdict,
+    Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy, Tags, Verdict,
 };
 use super::schemes::{DynamicThreshold, SonicDt};
 use crate::buffer::{Buffer, End, IngressId, QueueId};
@@ -122,17 +122,22 @@ fn tell_boxed_departure(policy: &mut dyn Policy, departure: Departure, buffer: &
 }
 
 impl Policy for Dispatched {
-    #[inline(always)] // Dynamic Thresholds are a multiplication and a comparison.
+    #[inline(always)] // On the hot path of boxed policies.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         match self {
-            Self::DynamicThreshold(policy) => policy.admit(arrival, buffer),
-            Self::SonicDt(policy) => {
-                if policy.has_ample_room(arrival.queue, arrival.ingress, arrival.header.size, buffer) {
-                    return Verdict::Admit(Account::Shared);
-                }
-                ask(&mut **policy, *arrival, buffer)
-            }
+            Self::DynamicThreshold(policy) => ask(policy, *arrival, buffer),
+            Self::SonicDt(policy) => ask(&mut **policy, *arrival, buffer),
             Self::Boxed(policy) => ask_boxed(&mut **policy, *arrival, buffer),
+        }
+    }
+    #[inline(always)] // Dynamic Thresholds are a multiplication and a comparison.
+    fn surely_admits(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        match self {
+            Self::DynamicThreshold(policy) => policy.surely_admits(arrival, buffer),
+            Self::SonicDt(policy) => {
+                policy.has_ample_room(arrival.queue, arrival.ingress, arrival.header.size, buffer)
+            }
+            Self::Boxed(_) => false,
         }
     }
     fn hooks(&self) -> Hooks {

@@ -85,12 +85,20 @@ pub trait Policy: fmt::Debug + Send + Any {
         false
     }
 
+    /// Whether [`Self::admit`] would charge an arrival to the shared pool when the pool has space
+    /// ([`Buffer::fits`]), which the switch checks, without a change of the policy's state. Then the
+    /// switch does not call `admit`. A policy implements this method if a quick check is sufficient
+    /// for most arrivals. A policy may always return `false`.
+    fn surely_admits(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
+        false
+    }
+
     /// Whether an arrival may bypass its queue ([`crate::Switch::bypass`]), so that the switch
     /// calls no hook for the packet. The policy returns `true` only if [`Self::admit`] would charge
-    /// `arrival` to the shared pool. In addition, storing and sending the packet now must not
-    /// change the policy's state or demand anything. The switch calls this method only with
-    /// [`Hooks::BYPASS`], if the port is idle and the queue empty. A policy may always return
-    /// `false`.
+    /// `arrival` to the shared pool when the pool has space ([`Buffer::fits`]), which the switch
+    /// checks. In addition, storing and sending the packet now must not change the policy's state
+    /// or demand anything. The switch calls this method only with [`Hooks::BYPASS`], if the port is
+    /// idle and the queue empty. A policy may always return `false`.
     fn can_bypass(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
         false
     }
@@ -186,6 +194,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn supports_accounting(&self) -> bool {
         (**self).supports_accounting()
+    }
+    fn surely_admits(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        (**self).surely_admits(arrival, buffer)
     }
     fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         (**self).can_bypass(arrival, buffer)

@@ -94,14 +94,14 @@ impl Pools {
     pub(crate) fn ample<'a>(&'a self, own: impl Iterator<Item = &'a Limit>) -> Ample {
         let ([sizes], None) = (&self.sizes[..], &self.dynamic) else { return Ample::NONE };
         let pool = sizes.ingress.min(sizes.lossy).min(sizes.lossless_egress);
-        let mut ample = Ample { pool, alpha: Weight(u64::MAX), length: u64::MAX };
+        let (mut least_alpha, mut least_length) = (Weight(u64::MAX), u64::MAX);
         for limit in own.chain(&self.lossy_ingress).chain(&self.lossless_egress_limits) {
             match *limit {
-                Limit::Dynamic(alpha) => ample.alpha = ample.alpha.min(alpha),
-                Limit::Static(length) => ample.length = ample.length.min(length),
+                Limit::Dynamic(alpha) => least_alpha = least_alpha.min(alpha),
+                Limit::Static(length) => least_length = least_length.min(length),
             }
         }
-        ample
+        Ample::new(pool, least_alpha, least_length)
     }
 
     /// The memory slice that stores an ingress queue's packets.
@@ -539,11 +539,39 @@ pub(crate) struct Ample {
     alpha: Weight,
     /// The least fixed threshold of any queue (bytes).
     length: u64,
+    /// Largest occupancy of the memory that is below the least threshold at this occupancy (bytes).
+    /// No queue exceeds the occupancy of the memory.
+    occupancy: u64,
 }
 
 impl Ample {
     /// Bounds of zero, with which every arrival is compared with all limits.
-    pub(crate) const NONE: Self = Self { pool: 0, alpha: Weight(0), length: 0 };
+    pub(crate) const NONE: Self = Self { pool: 0, alpha: Weight(0), length: 0, occupancy: 0 };
+
+    /// Bounds for pools of `pool` bytes or more, and limits of `alpha`, or `length` bytes, or more.
+    fn new(pool: u64, alpha: Weight, length: u64) -> Self {
+        let bounds = Self { pool, alpha, length, occupancy: 0 };
+        // The threshold falls as the occupancy rises, so bisection finds the occupancy.
+        let (mut below, mut beyond) = (0, pool.saturating_add(1));
+        while below + 1 < beyond {
+            let middle = below + (beyond - below) / 2;
+            if middle < bounds.threshold_at(middle) { below = middle } else { beyond = middle }
+        }
+        Self { occupancy: below, ..bounds }
+    }
+
+    /// The least threshold of any queue when the memory contains `held` bytes, at most one pool.
+    #[inline]
+    fn threshold_at(self, held: u64) -> u64 {
+        self.alpha.apply(self.pool - held).min(self.length)
+    }
+
+    /// Whether all queues are below their thresholds, whatever their lengths are, when the memory
+    /// contains `more` additional bytes.
+    #[inline]
+    pub(crate) fn covers(self, more: u64, buffer: &Buffer) -> bool {
+        buffer.occupancy() + more <= self.occupancy && buffer.is_whole_pool()
+    }
 
     /// The least threshold that any queue has when the memory contains `more` additional bytes.
     /// Zero if a pool may be full. No pool has more bytes in use than the whole memory.
@@ -553,7 +581,7 @@ impl Ample {
         if held > self.pool || !buffer.is_whole_pool() {
             return 0;
         }
-        self.alpha.apply(self.pool - held).min(self.length)
+        self.threshold_at(held)
     }
 }
 
@@ -568,4 +596,25 @@ struct Needs {
     ingress: u64,
     /// Bytes that the packet takes from the lossy pool.
     egress: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bufferlab_units::RandomStream;
+
+    #[test]
+    fn a_covered_occupancy_is_below_the_least_threshold_and_the_next_is_not() {
+        let mut stream = RandomStream::new(4, "ample", 0);
+        for _ in 0..2_000 {
+            let (pool, length) = (stream.below(20_000_000), stream.below(30_000_000));
+            let alpha = Weight::from_f64(stream.below(4_000) as f64 / 500.0);
+            let bounds = Ample::new(pool, alpha, length);
+            let is_below = |held: u64| held <= pool && held < bounds.threshold_at(held);
+            for held in [bounds.occupancy, bounds.occupancy / 2, stream.below(bounds.occupancy + 1)] {
+                assert!(held == 0 || is_below(held), "{bounds:?}: {held}");
+            }
+            assert!(!is_below(bounds.occupancy + 1), "{bounds:?}");
+        }
+    }
 }

@@ -73,7 +73,6 @@ impl DynamicThreshold {
 }
 
 impl Policy for DynamicThreshold {
-    #[inline(always)] // Called from one place on the hot path.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
@@ -84,14 +83,19 @@ impl Policy for DynamicThreshold {
         Verdict::Admit(Account::Shared)
     }
 
+    #[inline(always)] // On the hot path.
+    fn surely_admits(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        self.is_within(arrival, buffer.shared_queue_bytes(arrival.queue), buffer)
+    }
+
     fn hooks(&self) -> Hooks {
         Hooks::BYPASS
     }
 
     #[inline(always)] // On the hot path.
     fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        // A packet may bypass the queue only if the queue is empty.
-        buffer.fits(arrival.header.size) && self.is_within(arrival, 0, buffer)
+        // The queue is empty, and the switch checks that the packet fits into the pool.
+        self.is_within(arrival, 0, buffer)
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {

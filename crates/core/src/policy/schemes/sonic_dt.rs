@@ -129,7 +129,7 @@ impl SonicDt {
 
     /// Whether the buffer has ample space: the shared pool admits an arrival of `size` bytes, and
     /// the arrival may bypass an empty queue. The condition is sufficient and quick to check.
-    #[inline(never)] // Calls of SONiC's policy are frequent; other policies need the registers.
+    #[inline(always)] // On the hot path.
     pub(crate) fn has_ample_room(
         &self,
         queue: QueueId,
@@ -138,19 +138,25 @@ impl SonicDt {
         buffer: &Buffer,
     ) -> bool {
         let size = u64::from(size);
-        let threshold = self.ample.least_threshold(size, buffer);
-        buffer.ingress_bytes(ingress) + size < threshold
-            && buffer.queue_bytes(queue) + size <= threshold
+        (self.ample.covers(size, buffer) || self.has_ample_queues(queue, ingress, size, buffer))
             && buffer.used(Account::Headroom) == 0
             && !self.pools.lossless.is_paused(ingress)
     }
 
+    /// Whether the queues of a packet of `size` bytes are below the least threshold.
+    #[inline(never)] // Most packets find little in the memory.
+    fn has_ample_queues(&self, queue: QueueId, ingress: IngressId, size: u64, buffer: &Buffer) -> bool {
+        let threshold = self.ample.least_threshold(size, buffer);
+        buffer.ingress_bytes(ingress) + size < threshold && buffer.queue_bytes(queue) + size <= threshold
+    }
+
     /// Records a stored packet like [`Policy::on_enqueue`], but takes only the ids of the packet's
     /// queues.
-    #[inline(never)] // For the reason given at `has_ample_room`.
+    #[inline(always)] // On the hot path.
     pub(crate) fn note_stored(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
-        if self.pools.lossless.may_reach(ingress)
+        if !self.ample.covers(0, buffer)
+            && self.pools.lossless.may_reach(ingress)
             && buffer.ingress_bytes(ingress) >= self.ample.least_threshold(0, buffer)
         {
             self.pause_if_reached(ingress, buffer);
@@ -159,7 +165,7 @@ impl SonicDt {
 
     /// Records a sent packet like [`Policy::on_dequeue`], but takes only the ids of the packet's
     /// queues.
-    #[inline(never)] // For the reason given at `has_ample_room`.
+    #[inline(always)] // On the hot path.
     pub(crate) fn note_sent(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
     }
