@@ -15,7 +15,13 @@ use bufferlab_scenario::{Node, Topology};
 use bufferlab_units::{RandomStream, Time};
 use std::collections::BTreeMap;
 
+/// Flag of an entry of the route table that is a group of equal next hops.
 const GROUP: u32 = 1 << 31;
+/// Flag of a group of consecutive ports. The entry then has the number of the ports from bit 16 on,
+/// and the first port. Most groups are of this kind, and need no lookup.
+const RANGE: u32 = 1 << 30;
+/// Largest number of ports in a group with the flag [`RANGE`].
+const RANGE_MAX: usize = (1 << 14) - 1;
 /// Entry of the route table for a destination without a path.
 const NONE: u32 = GROUP - 1;
 /// Entry of a host's own switch. The final table has no such entry: [`HostPlace`] has the port.
@@ -33,25 +39,31 @@ struct HostPlace {
     port: u16,
 }
 
+/// What the routes know of a switch.
+#[derive(Clone, Copy, Debug)]
+struct Forwarding {
+    /// Start of the switch's row in the route table.
+    row: usize,
+    /// Salt for the hash of multipath choices. The salt decorrelates the choices of successive
+    /// switches.
+    salt: u64,
+}
+
 /// Next hops of all switches to all destinations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     /// Number of destinations in the route table.
     destinations: usize,
     hosts: Vec<HostPlace>,
-    /// Next hop by row × destination: a port, or `GROUP | index into groups`, or `NONE`. During the
-    /// construction each switch has its own row.
+    /// Next hop by row × destination: a port, a range of ports ([`RANGE`]), `GROUP | index into
+    /// groups`, or `NONE`. During the construction each switch has its own row.
     table: Vec<u32>,
-    /// Start of each switch's row in `table`.
-    rows: Vec<usize>,
+    switches: Vec<Forwarding>,
     /// Switch of each destination ([`HostPlace::switch`]).
     targets: Vec<u32>,
     /// Groups of equal next hops: (first index in `ports`, number of ports).
     groups: Vec<(u32, u32)>,
     ports: Vec<u16>,
-    /// Salt of each switch for the hash of multipath choices. The salt decorrelates the choices of
-    /// successive switches.
-    salt: Vec<u64>,
     /// Switch of each host and the delay of the host's cable, for base round-trip times.
     attachment: Vec<Option<(u32, Time)>>,
     /// Rack number of each switch that is connected to hosts.
@@ -119,11 +131,12 @@ impl Routes {
                 })
                 .collect(),
             table: vec![NONE; switches * switch_of.len()],
-            rows: (0..switches).map(|switch| switch * switch_of.len()).collect(),
+            switches: (0..switches)
+                .map(|switch| Forwarding { row: switch * switch_of.len(), salt: stream.next_u64() })
+                .collect(),
             targets: vec![NOWHERE; switch_of.len()],
             groups: Vec::new(),
             ports: Vec::new(),
-            salt: (0..switches).map(|_| stream.next_u64()).collect(),
             attachment: attachment.iter().map(|at| at.map(|(switch, _, delay)| (switch, delay))).collect(),
             rack: vec![None; switches],
             racks: 0,
@@ -153,8 +166,8 @@ impl Routes {
     /// Replaces the entries `OWN` of the table by the places of the hosts. The table then ignores
     /// these entries. Each of them gets another entry of its row, so that rows become equal.
     fn take_out_own_entries(&mut self) {
-        for (switch, &start) in (0..).zip(&self.rows) {
-            let row = &mut self.table[start..][..self.destinations];
+        for (switch, forwarding) in (0..).zip(&self.switches) {
+            let row = &mut self.table[forwarding.row..][..self.destinations];
             let other = row.iter().copied().find(|&entry| entry != OWN).unwrap_or(NONE);
             for (entry, target) in row.iter_mut().zip(&mut self.targets).filter(|(entry, _)| **entry == OWN) {
                 (*entry, *target) = (other, switch);
@@ -169,7 +182,7 @@ impl Routes {
     fn share_rows(&mut self) {
         let table = std::mem::take(&mut self.table);
         let mut known = BTreeMap::new();
-        for start in &mut self.rows {
+        for Forwarding { row: start, .. } in &mut self.switches {
             let row = &table[*start..][..self.destinations];
             *start = *known.entry(row).or_insert_with(|| {
                 self.table.extend_from_slice(row);
@@ -219,12 +232,12 @@ impl Routes {
         let peers: Vec<Vec<Node>> =
             topology.all_ports().iter().map(|ports| ports.iter().map(|port| port.peer).collect()).collect();
         let next = |switch: u32, host: u32| -> Vec<u32> {
-            let (entry, port) = self.next_ports(SwitchId(switch), self.hosts[host as usize].destination);
-            let peer = |&port: &u16| match peers[switch as usize][usize::from(port)] {
+            let entry = self.entry(SwitchId(switch), self.hosts[host as usize].destination);
+            let peer = |port: u16| match peers[switch as usize][usize::from(port)] {
                 Node::Switch(other) => Some(other),
                 Node::Host(_) => None,
             };
-            self.ports_of(entry, &port).iter().filter_map(peer).collect()
+            self.ports_of(entry).filter_map(peer).collect()
         };
         // Only hosts with a prescribed route can have a loop.
         let mut hosts: Vec<u32> = topology.routes.iter().flat_map(|route| route.to.iter().copied()).collect();
@@ -305,6 +318,10 @@ impl Routes {
     }
 
     fn group(&mut self, ports: &[u16]) -> u32 {
+        let is_range = ports.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        if is_range && (1..=RANGE_MAX).contains(&ports.len()) {
+            return GROUP | RANGE | (ports.len() as u32) << 16 | u32::from(ports[0]);
+        }
         let known = self
             .groups
             .iter()
@@ -353,11 +370,15 @@ impl Routes {
         if host.switch == switch.0 {
             return Some(host.port);
         }
-        let entry = self.table[self.rows[switch.index()] + host.destination as usize];
+        let Forwarding { row, salt } = self.switches[switch.index()];
+        let entry = self.table[row + host.destination as usize];
         if entry & GROUP == 0 {
             return (entry != NONE).then_some(entry as u16);
         }
-        let (first, count) = self.groups[(entry & !GROUP) as usize];
+        let (first, count) = match entry & RANGE {
+            0 => self.groups[(entry & !GROUP) as usize],
+            _ => (entry & 0xffff, range_length(entry)),
+        };
         let choice = if explicit {
             let choice = (*path & 0xff) % count;
             *path >>= 8;
@@ -365,12 +386,17 @@ impl Routes {
         } else {
             // The port number is the high half of a product of entropy and salt,
             // scaled to the number of ports (multiply-shift).
-            let hash =
-                (u64::from(*path) ^ self.salt[switch.index()]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let hash = (u64::from(*path) ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             ((hash * u64::from(count)) >> 32) as u32
         };
-        Some(self.ports[(first + choice) as usize])
+        Some(if entry & RANGE == 0 { self.ports[(first + choice) as usize] } else { (first + choice) as u16 })
     }
+}
+
+/// Number of ports of an entry with the flag [`RANGE`].
+#[inline]
+fn range_length(entry: u32) -> u32 {
+    entry >> 16 & RANGE_MAX as u32
 }
 
 /// Groups hosts into destinations. Returns the destination of every host,
@@ -405,7 +431,7 @@ mod tests {
         let eight_ports = [("topology.k".to_owned(), "8".to_owned())];
         let loaded = bufferlab_scenario::load(&path, &eight_ports).expect("the scenario is valid");
         let routes = Routes::new(&loaded.scenario.topology, 1, |_| true);
-        assert_eq!(routes.rows.len(), 80, "32 edge, 32 aggregation and 16 core switches");
+        assert_eq!(routes.switches.len(), 80, "32 edge, 32 aggregation and 16 core switches");
         // All edge switches share a row, the aggregation switches of each pod, and all core
         // switches.
         assert_eq!(routes.table.len(), (1 + 8 + 1) * routes.destinations);

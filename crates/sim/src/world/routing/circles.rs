@@ -6,7 +6,7 @@
 //! that lead up and then down a tree of switches have no circle. Rings and meshes of switches have
 //! circles.
 
-use super::{GROUP, NONE, OWN, Routes};
+use super::{GROUP, NONE, OWN, RANGE, Routes, range_length};
 use crate::ids::{Id, LinkId, SwitchId, Table};
 use crate::world::link::{End, Link};
 
@@ -46,11 +46,10 @@ impl Onward {
     }
 
     /// Adds the ports of the route entry `entry` to the ports that routes take after `link`.
-    fn add(&mut self, link: LinkId, entry: u32, ports: &[u16]) {
+    fn add(&mut self, link: LinkId, entry: u32, ports: impl Iterator<Item = u16>) {
         let latest = &mut self.latest[link.index()];
         if std::mem::replace(latest, entry) != entry {
-            for &port in ports {
-                let port = usize::from(port);
+            for port in ports.map(usize::from) {
                 self.ports[link.index() * self.words + port / WORD] |= 1 << (port % WORD);
             }
         }
@@ -68,16 +67,15 @@ impl Onward {
 impl Routes {
     /// Whether packets on their routes can connect links between switches to a circle.
     pub(crate) fn have_circles(&self, links: &Table<LinkId, Link>) -> bool {
-        let switches = self.rows.len();
+        let switches = self.switches.len();
         let mut onward = Onward::new(switches, links);
         for switch in (0..switches).map(SwitchId::from_index) {
             for destination in 0..self.destinations as u32 {
-                let (entry, port) = self.next_ports(switch, destination);
-                for &port in self.ports_of(entry, &port) {
+                for port in self.ports_of(self.entry(switch, destination)) {
                     let Some(link) = onward.link(switch, port) else { continue };
                     let End::Switch(next, _) = links[link].to else { continue };
-                    let (entry, port) = self.next_ports(next, destination);
-                    onward.add(link, entry, self.ports_of(entry, &port));
+                    let entry = self.entry(next, destination);
+                    onward.add(link, entry, self.ports_of(entry));
                 }
             }
         }
@@ -109,24 +107,28 @@ impl Routes {
         false
     }
 
-    /// Entry of a switch for a destination, and its port if the entry has a single port.
-    pub(super) fn next_ports(&self, switch: SwitchId, destination: u32) -> (u32, [u16; 1]) {
+    /// Entry of a switch for a destination.
+    pub(super) fn entry(&self, switch: SwitchId, destination: u32) -> u32 {
         if self.targets[destination as usize] == switch.0 {
-            return (OWN, [0]);
+            return OWN;
         }
-        let entry = self.table[self.rows[switch.index()] + destination as usize];
-        (entry, [entry as u16])
+        self.table[self.switches[switch.index()].row + destination as usize]
     }
 
     /// Ports of a route-table entry that lead to other switches.
-    pub(super) fn ports_of<'a>(&'a self, entry: u32, port: &'a [u16; 1]) -> &'a [u16] {
-        match entry {
-            NONE | OWN => &[],
-            entry if entry & GROUP == 0 => port,
+    pub(super) fn ports_of(&self, entry: u32) -> impl Iterator<Item = u16> {
+        let (range, group) = match entry {
+            NONE | OWN => (0..0, 0..0),
+            entry if entry & GROUP == 0 => (entry..entry + 1, 0..0),
+            entry if entry & RANGE != 0 => {
+                let first = entry & 0xffff;
+                (first..first + range_length(entry), 0..0)
+            }
             entry => {
                 let (first, count) = self.groups[(entry & !GROUP) as usize];
-                &self.ports[first as usize..(first + count) as usize]
+                (0..0, first as usize..(first + count) as usize)
             }
-        }
+        };
+        range.map(|port| port as u16).chain(self.ports[group].iter().copied())
     }
 }
