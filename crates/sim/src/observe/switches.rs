@@ -75,14 +75,13 @@ impl Records {
         let (switch, record) = (node.id.0, &node.record);
         // The table of histograms omits unused ports and queues, whose only bin carries no
         // information.
-        let mut was_used = vec![false; record.ports.len()];
+        let mut was_used = vec![false; usize::from(node.ports())];
         for place in node.queues() {
             was_used[usize::from(place.port)] |= record.queues[usize::from(place.queue.0)].max > 0;
         }
         write_histogram(sink, &record.total, (Scope::Switch, node.id, None, None))?;
-        for ((port, times), _) in (0..node.ports()).zip(&record.ports).zip(was_used).filter(|(_, used)| *used)
-        {
-            write_histogram(sink, times, (Scope::Port, node.id, Some(port), None))?;
+        for (port, _) in (0..node.ports()).zip(was_used).filter(|(_, used)| *used) {
+            write_histogram(sink, record.of_port(port), (Scope::Port, node.id, Some(port), None))?;
         }
         for QueuePlace { slice, local, queue, port, priority } in node.queues() {
             let recorded = &record.queues[usize::from(queue.0)];

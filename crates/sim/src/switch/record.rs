@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchRecord {
     pub(crate) total: OccupancyTimes,
-    pub(crate) ports: Vec<OccupancyTimes>,
+    /// Occupancy of each port; empty if every port has one queue ([`Self::of_port`]).
+    ports: Vec<OccupancyTimes>,
     pub(crate) queues: Vec<QueueRecord>,
     /// Time for which the packet that left last was in the buffer.
     pub(crate) last_sojourn: Time,
@@ -59,7 +60,7 @@ impl SwitchRecord {
     pub(crate) fn new(ports: usize, queues: usize) -> Self {
         Self {
             total: OccupancyTimes::default(),
-            ports: vec![OccupancyTimes::default(); ports],
+            ports: vec![OccupancyTimes::default(); if ports == queues { 0 } else { ports }],
             queues: vec![QueueRecord::default(); queues],
             last_sojourn: Time::ZERO,
             drops: BTreeMap::new(),
@@ -76,7 +77,9 @@ impl SwitchRecord {
         // includes the bytes of all memories.
         self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
         for port in 0..buffer.ports() {
-            self.ports[usize::from(place.first_port + port)].hold(end.0, buffer.port_bytes(port));
+            if let Some(times) = self.ports.get_mut(usize::from(place.first_port + port)) {
+                times.hold(end.0, buffer.port_bytes(port));
+            }
         }
         for queue in buffer.queue_ids() {
             let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
@@ -95,13 +98,20 @@ impl SwitchRecord {
         entry.1 += u64::from(size);
     }
 
+    /// Occupancy of a port over time. The only queue of a port has the occupancy of the port.
+    pub(crate) fn of_port(&self, port: u16) -> &OccupancyTimes {
+        let port = usize::from(port);
+        self.ports.get(port).unwrap_or_else(|| &self.queues[port].times)
+    }
+
     /// Records that a packet was stored in the memory at `place`.
     #[inline(always)] // The compiler can so drop a `place` of all zeros.
     fn rise(&mut self, place: MemoryOffset, arrival: &Arrival, buffer: &Buffer) {
         let (now, size) = (arrival.now.0, u64::from(arrival.header.size));
         self.total.hold(now, place.elsewhere_bytes + buffer.occupancy() - size);
-        self.ports[usize::from(place.first_port + arrival.port)]
-            .hold(now, buffer.port_bytes(arrival.port) - size);
+        if let Some(times) = self.ports.get_mut(usize::from(place.first_port + arrival.port)) {
+            times.hold(now, buffer.port_bytes(arrival.port) - size);
+        }
         let queue = &mut self.queues[usize::from(place.first_queue + arrival.queue.0)];
         let length = buffer.queue_bytes(arrival.queue);
         queue.times.hold(now, length - size);
@@ -114,7 +124,9 @@ impl SwitchRecord {
         let Leaving { now, queue, port, size, stay } = leaving;
         let bytes = u64::from(size);
         self.total.hold(now.0, place.elsewhere_bytes + buffer.occupancy() + bytes);
-        self.ports[usize::from(place.first_port + port)].hold(now.0, buffer.port_bytes(port) + bytes);
+        if let Some(times) = self.ports.get_mut(usize::from(place.first_port + port)) {
+            times.hold(now.0, buffer.port_bytes(port) + bytes);
+        }
         let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
         record.times.hold(now.0, buffer.queue_bytes(queue) + bytes);
         record.note_stay(size, stay);
