@@ -422,31 +422,26 @@ impl Calendar {
     #[inline(never)]
     fn sort_ties(&mut self, first: usize) {
         let bits = self.tie_bits;
-        let mut at = self.sort_tie(first);
-        while let Some(&[one, other]) = self.current.as_slice().get(at..).and_then(<[u64]>::first_chunk) {
-            at = if (one ^ other) >> bits == 0 { self.sort_tie(at) } else { at + 1 };
-        }
-    }
-
-    /// Orders the two or more events of one time that begin at `start`.
-    /// Returns the end of the group of simultaneous events.
-    #[inline(never)]
-    fn sort_tie(&mut self, start: usize) -> usize {
-        let bits = self.tie_bits;
-        let rest = &mut self.current.as_mut_slice()[start..];
-        let [first, second, others @ ..] = rest else { return start + rest.len() };
-        let (time, ties) = (*first >> bits, self.ties.at((*first >> KEY_BITS) + self.epoch));
-        let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
-        if others.first().is_none_or(|third| third >> bits != time) {
-            // Nearly all groups of simultaneous events have two events.
-            if rank(*first) < rank(*second) {
-                std::mem::swap(first, second);
+        let mut rest = &mut self.current.as_mut_slice()[first..];
+        while let [one, other, others @ ..] = rest {
+            if (*one ^ *other) >> bits != 0 {
+                rest = &mut rest[1..];
+                continue;
             }
-            return start + 2;
+            let time = *one >> bits;
+            let ties = self.ties.at((*one >> KEY_BITS) + self.epoch);
+            let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
+            let more = others.iter().take_while(|&event| event >> bits == time).count();
+            if more == 0 {
+                // Nearly all groups of simultaneous events have two events.
+                if rank(*one) < rank(*other) {
+                    std::mem::swap(one, other);
+                }
+            } else {
+                sort_by_rank(&mut rest[..2 + more], rank);
+            }
+            rest = &mut rest[2 + more..];
         }
-        let end = rest.iter().take_while(|&event| event >> bits == time).count();
-        rest[..end].sort_unstable_by_key(|&event| Reverse(rank(event)));
-        start + end
     }
 
     /// Next bucket to open. `next` is the next occupied bucket of the ring. The function moves
@@ -590,6 +585,26 @@ fn sort_few(events: &mut [u64]) {
     }
 }
 
+/// Sorts events, largest rank first.
+#[inline(always)] // One caller.
+fn sort_by_rank(events: &mut [u64], rank: impl Fn(u64) -> u64) {
+    const FEW: usize = 8;
+    if events.len() > FEW {
+        return events.sort_unstable_by_key(|&event| Reverse(rank(event)));
+    }
+    // A rank is a hash, so the function computes each rank once.
+    let mut ranks = [0; FEW];
+    for end in 0..events.len() {
+        let (event, own) = (events[end], rank(events[end]));
+        let mut at = end;
+        while at > 0 && ranks[at - 1] < own {
+            (events[at], ranks[at]) = (events[at - 1], ranks[at - 1]);
+            at -= 1;
+        }
+        (events[at], ranks[at]) = (event, own);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -700,6 +715,19 @@ mod tests {
         assert_eq!(orders.len(), 6);
         assert!(orders.values().all(|count| (1_170..1_500).contains(count)), "{orders:?}");
         assert_ne!(order(3, 77), order(4, 77));
+    }
+
+    #[test]
+    fn few_events_come_in_the_order_of_their_ranks_like_many() {
+        let mut stream = RandomStream::new(6, "ranks", 0);
+        for len in (2..=12).cycle().take(500) {
+            let mut events: Vec<u64> = (0..len).map(|_| stream.next_u64()).collect();
+            let rank = |event: u64| event.rotate_left(17);
+            let mut expected = events.clone();
+            expected.sort_by_key(|&event| Reverse(rank(event)));
+            sort_by_rank(&mut events, rank);
+            assert_eq!(events, expected);
+        }
     }
 
     #[test]
