@@ -261,22 +261,22 @@ impl SwitchNode {
     }
 
     /// Forwards a packet at once if the policy lets the packet bypass the queue of the idle
-    /// `egress_port`. If the function returns false, the switch is unchanged, and the caller must
-    /// call `receive`.
+    /// egress port. If the function returns false, the switch is unchanged, and the caller must call
+    /// `receive`.
     #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::bypass`].
     pub(crate) fn bypass(
         &mut self,
         ports: &mut Ports<'_>,
-        ingress_port: u16,
-        egress_port: u16,
+        (ingress_port, egress_port): (u16, u16),
         id: PacketId,
+        header: Header,
     ) -> bool {
         // A policy may start a timer with its first packet, so that packet cannot bypass the queue.
         if !self.single_memory || !self.timer_set {
             return false;
         }
         let now = ports.now();
-        let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+        let packet = self.as_the_core_sees(header, id, ingress_port, egress_port);
         let Some(queue) = self.first.core.bypass(now, &packet) else { return false };
         if ports.wants_reports() {
             let Packet { id: packet, header, .. } = packet;
@@ -287,25 +287,15 @@ impl SwitchNode {
                 Transmission { packet, size, queue, marked: false, more: false },
             );
         }
-        ports.transmit(egress_port, id, false);
+        ports.transmit(egress_port, id, header, false);
         true
     }
 
     /// Converts a packet between two ports of the switch to the core's type.
     #[inline(always)] // The compiler drops unused fields.
-    fn as_the_core_sees(
-        &self,
-        packet: &crate::world::packet::Packet,
-        id: PacketId,
-        ingress_port: u16,
-        egress_port: u16,
-    ) -> Packet {
-        Packet {
-            id: id.0,
-            header: Header { size: packet.header.size - self.uncharged, ..packet.header },
-            ingress_port,
-            egress_port,
-        }
+    fn as_the_core_sees(&self, header: Header, id: PacketId, ingress_port: u16, egress_port: u16) -> Packet {
+        let header = Header { size: header.size - self.uncharged, ..header };
+        Packet { id: id.0, header, ingress_port, egress_port }
     }
 
     /// Handles a packet whose last bit has reached `ingress_port`. The packet's route leads to
@@ -322,7 +312,7 @@ impl SwitchNode {
             return self.receive_in_slice(ports, ingress_port, egress_port, id);
         }
         let now = ports.now();
-        let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+        let packet = self.as_the_core_sees(ports.packet(id).header, id, ingress_port, egress_port);
         let admission = self.first.core.handle_arrival(now, &packet, &mut self.record);
         self.want_timer();
         match admission {
@@ -333,7 +323,7 @@ impl SwitchNode {
                 true
             }
             Admission::Refused(refusal) => {
-                let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+                let packet = self.as_the_core_sees(ports.packet(id).header, id, ingress_port, egress_port);
                 self.note_refusal(packet, refusal);
                 false
             }
@@ -353,7 +343,7 @@ impl SwitchNode {
         if self.is_watched && self.panels.is_empty() {
             self.start_shadows();
         }
-        let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+        let packet = self.as_the_core_sees(ports.packet(id).header, id, ingress_port, egress_port);
         let (slice, mut listener) = self.slice_with_listener(self.slice_of(egress_port));
         let admission = slice.core.handle_arrival(ports.now(), &slice.localised(&packet), &mut listener);
         self.want_timer();
@@ -408,7 +398,8 @@ impl SwitchNode {
         if ports.wants_reports() {
             self.report_hop(ports, port, sent);
         }
-        ports.transmit(port, id, sent.more);
+        let header = ports.packet(id).header;
+        ports.transmit(port, id, header, sent.more);
         Some(Sent { packet: id, queue: sent.queue })
     }
 

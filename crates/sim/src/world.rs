@@ -25,6 +25,7 @@ use crate::world::packet::{Flags, Packet, Slab};
 use crate::world::routing::Routes;
 use crate::world::telemetry::Telemetry;
 use crate::world::timers::{Timer, Timers};
+use bufferlab_core::Header;
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::{BitRate, Time};
@@ -184,15 +185,15 @@ impl World {
         false
     }
 
-    /// Puts a packet on link `id`, which is idle or whose device has space. `more` states whether
-    /// another packet waits.
+    /// Puts a packet with the header `header` on link `id`, which is idle or whose device has space.
+    /// `more` states whether another packet waits.
     #[inline(always)] // Inlined into the two places that send packets: hosts and switches.
-    fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
+    fn transmit(&mut self, id: LinkId, packet: PacketId, header: Header, more: bool) {
         let link = &mut self.links[id];
         if link.crosses() {
             return self.transmit_across(id, packet, more);
         }
-        let Started { arrival, alone, next } = link.transmit(self.now, &mut self.packets, packet);
+        let Started { arrival, alone, next } = link.transmit(self.now, &mut self.packets, packet, header);
         link.waiting = more;
         self.calendar.ties().note_transmission(id);
         self.packet_hops += 1;
@@ -366,7 +367,8 @@ impl Uplink<'_> {
     /// Sends a packet over the uplink. `more` states whether another packet waits.
     #[inline]
     pub(crate) fn transmit(&mut self, id: PacketId, more: bool) {
-        self.world.transmit(self.host.uplink(), id, more);
+        let header = self.world.packets[id].header;
+        self.world.transmit(self.host.uplink(), id, header, more);
     }
 
     /// Sets the timer of a flow's sender: retransmission, or the next segment of a paced flow.
@@ -417,13 +419,14 @@ impl Ports<'_> {
         &self.world.packets[id]
     }
 
-    /// Egress port of a packet that has reached `switch`.
+    /// Egress port and header of a packet that has reached `switch`.
     /// `None` if no route leads to the packet's destination.
     #[inline(always)] // Inlined where packets arrive.
-    pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<u16> {
+    pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<(u16, Header)> {
         let packet = &mut self.world.packets[id];
         let explicit = packet.flags.has(Flags::EXPLICIT_PATH);
-        self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)
+        let port = self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)?;
+        Some((port, packet.header))
     }
 
     /// Whether the link of `port` would send a packet at once.
@@ -438,11 +441,11 @@ impl Ports<'_> {
         self.world.claim(self.first.at_port(port))
     }
 
-    /// Sends a packet through `port`, whose link is idle. `more` states whether another packet
-    /// waits.
+    /// Sends a packet with the header `header` through `port`, whose link is idle. `more` states
+    /// whether another packet waits.
     #[inline]
-    pub(crate) fn transmit(&mut self, port: u16, id: PacketId, more: bool) {
-        self.world.transmit(self.first.at_port(port), id, more);
+    pub(crate) fn transmit(&mut self, port: u16, id: PacketId, header: Header, more: bool) {
+        self.world.transmit(self.first.at_port(port), id, header, more);
     }
 
     /// Whether any transport of this run requests telemetry from switches.

@@ -21,12 +21,12 @@ impl Simulation {
     ) -> Result<(), SimError> {
         let node = &mut self.switches[switch];
         let mut ports = self.world.ports(node.first_link);
-        let Some(egress) = ports.route(switch, packet) else {
+        let Some((egress, header)) = ports.route(switch, packet) else {
             node.record.effects.lose_way(packet, port);
             return self.settle(switch);
         };
         // If a packet bypasses its queue, the packet's arrival has no effects on other components.
-        if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, port, egress, packet) {
+        if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, (port, egress), packet, header) {
             return Ok(());
         }
         self.receive_to_wait(switch, port, egress, packet)

@@ -151,7 +151,7 @@ impl Hosts {
     }
 
     /// Sends a packet over the idle uplink.
-    #[inline]
+    #[inline(always)] // Inlined where hosts send data, and where they send ACKs.
     fn transmit(&mut self, uplink: &mut Uplink<'_>, packet: PacketId) {
         if self.spray {
             let stream = &mut self.streams[uplink.host()].spray;

@@ -204,11 +204,16 @@ impl Link {
         (arrived, device.next_place(now))
     }
 
-    /// Puts a packet on the link, which is idle or whose device has space.
+    /// Puts a packet with the header `header` on the link, which is idle or whose device has space.
     #[inline(always)] // Inlined where packets are sent.
-    pub(crate) fn transmit(&mut self, now: Time, packets: &mut Slab, packet: PacketId) -> Started {
-        let Header { size, ecn, .. } = packets[packet].header;
-        let (arrival, next) = self.start(now, size, ecn == Ecn::Marked);
+    pub(crate) fn transmit(
+        &mut self,
+        now: Time,
+        packets: &mut Slab,
+        packet: PacketId,
+        header: Header,
+    ) -> Started {
+        let (arrival, next) = self.start(now, header.size, header.ecn == Ecn::Marked);
         let alone = self.pipe.push_back(packets, arrival, packet);
         Started { arrival, alone, next }
     }
