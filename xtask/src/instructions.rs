@@ -48,7 +48,7 @@ struct Measured {
 impl Recorded {
     /// Formats the recorded counts as the text of the file `xtask/instructions.toml`.
     fn text(&self) -> String {
-        let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/evidence/performance.md).\n\n".to_owned();
+        let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record`\n# (docs/evidence/performance.md).\n\n".to_owned();
         text += &format!("compiler = {:?}\n", self.compiler);
         for Measured { name, durations, settings, per_hop, per_hop_in_tests } in &self.scenario {
             text += &format!(
