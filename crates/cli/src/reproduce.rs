@@ -265,10 +265,7 @@ fn readings(args: &ReproduceArgs, selected: &Selection<'_>, scale: ScaleName) ->
         for universe in &found {
             print(&format!("{}\n", universe.sentence()))?;
         }
-        if interrupt::requested() {
-            let help = "repeat the command: it reuses the finished runs";
-            return Err(miette!(help = help, "interrupted in {}", experiment.id));
-        }
+        refuse_interrupted(experiment)?;
         if let Some(table) = &args.record {
             let date = args.date.as_deref().unwrap_or_default();
             record_universes(table, &found, (scale, date)).map_err(error::reproduce)?;
@@ -277,6 +274,15 @@ fn readings(args: &ReproduceArgs, selected: &Selection<'_>, scale: ScaleName) ->
     clear_away(&args.out);
     if judged == 0 {
         inform("claims/open-readings.csv has no reading of these experiments");
+    }
+    Ok(())
+}
+
+/// Refuses the verdicts of an interrupted command, which lacks runs.
+fn refuse_interrupted(experiment: &Experiment) -> miette::Result<()> {
+    if interrupt::requested() {
+        let help = "repeat the command: it reuses the finished runs";
+        return Err(miette!(help = help, "interrupted in {}", experiment.id));
     }
     Ok(())
 }
@@ -302,6 +308,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
         }
         let found = why((experiment, claim), &against, (scale, seeds), (&args.out, &how), Board::new)
             .map_err(error::reproduce)?;
+        refuse_interrupted(experiment)?;
         let text = format!("# {}\n\n{}.\n\n{}", claim.id, found.answer(&said), found.markdown());
         let folder = args.out.join("why");
         std::fs::create_dir_all(&folder)
@@ -335,6 +342,7 @@ fn why_of_readings(
     let one = experiment.only_claims(&[id.to_owned()]);
     let found =
         multiverse(&one, &open, (scale, seeds), (&args.out, &how), Board::new).map_err(error::reproduce)?;
+    refuse_interrupted(experiment)?;
     let Some(universe) = found.first() else {
         let help = "give one: --against KEY=VALUE";
         return Err(miette!(help = help, "claims/open-readings.csv has no other reading for {id}"));

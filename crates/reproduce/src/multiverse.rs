@@ -300,11 +300,6 @@ impl UniverseRow {
         }
         text
     }
-
-    /// Whether a statement holds, fails or is open alike in all `rows`.
-    pub(crate) fn agree(rows: &[Self]) -> bool {
-        rows.windows(2).all(|pair| pair[0].verdict.standing() == pair[1].verdict.standing())
-    }
 }
 
 /// Records the verdicts under open settings in a table. Rows of other statements stay.

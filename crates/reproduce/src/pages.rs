@@ -4,7 +4,7 @@
 use crate::figures::name_of;
 use crate::reasons::result;
 use crate::table::{Cells, CsvRow, rows};
-use crate::{Cost, Evidence, Ledger, LedgerRow, ReproduceError, TableError, UniverseRow, Verdict};
+use crate::{Cost, Evidence, Ledger, LedgerRow, ReproduceError, Standing, TableError, UniverseRow, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -192,20 +192,39 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
     text
 }
 
-/// Formats the statements whose verdicts depend on a setting that the paper leaves open. Empty if
-/// no such verdict is recorded.
+/// Formats how verdicts depend on the settings that the paper leaves open. Empty if no such verdict
+/// is recorded.
 fn under_readings(of_paper: &[&LedgerRow]) -> String {
     let judged: Vec<_> = of_paper.iter().filter(|row| !row.readings.is_empty()).collect();
-    let Some(first) = judged.iter().flat_map(|row| &row.readings).next() else { return String::new() };
-    let changing: Vec<_> = judged.iter().filter(|row| !UniverseRow::agree(&row.readings)).collect();
+    let seeds = judged.iter().flat_map(|row| &row.readings).map(|row| row.seeds);
+    let (Some(least), Some(most)) = (seeds.clone().min(), seeds.max()) else { return String::new() };
+    let seeds = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let (mut always, mut never) = (0, 0);
+    let (mut open, mut changing) = (Vec::new(), Vec::new());
+    for row in &judged {
+        let has = |standing| row.readings.iter().any(|one| one.verdict.standing() == standing);
+        match (has(Standing::Holds), has(Standing::Against), has(Standing::Open)) {
+            (true, true, _) => changing.push(row),
+            (true, false, true) => open.push(row.claim.id.as_str()),
+            (true, false, false) => always += 1,
+            (false, ..) => never += 1,
+        }
+    }
     let mut text = format!(
-        "## Under other readings\n\n{} statements were judged under each setting that the paper leaves open, one setting at a time, with {} seeds. {} of them have one standing (holds, does not hold, open) in all readings.\n",
+        "## Under other readings\n\n{} statements were judged under each setting that the paper leaves open, one setting at a time and in pairs named before, with {seeds} seeds (few seeds leave verdicts open). {always} hold in all readings, {never} in none.",
         judged.len(),
-        first.seeds,
-        judged.len() - changing.len()
     );
+    if !open.is_empty() {
+        let _ = write!(
+            text,
+            " {} hold in some readings and are open in the others: {}.",
+            open.len(),
+            open.join(", ")
+        );
+    }
+    text.push('\n');
     if !changing.is_empty() {
-        text.push_str("\n| statement | verdicts under other readings |\n|---|---|\n");
+        text.push_str("\n| the setting decides | verdicts under other readings |\n|---|---|\n");
     }
     for row in changing {
         text.push_str(&line_of(&[row.claim.id.clone(), UniverseRow::differences(&row.readings)]));
