@@ -261,8 +261,8 @@ impl SwitchNode {
     }
 
     /// Forwards a packet at once if the policy lets the packet bypass the queue of the idle
-    /// egress port. If the function returns false, the switch is unchanged, and the caller must call
-    /// `receive`.
+    /// egress port. If the function returns false, the switch is unchanged, and the caller
+    /// must call `receive`.
     #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::bypass`].
     pub(crate) fn bypass(
         &mut self,

@@ -185,8 +185,8 @@ impl World {
         false
     }
 
-    /// Puts a packet with the header `header` on link `id`, which is idle or whose device has space.
-    /// `more` states whether another packet waits.
+    /// Puts a packet with the header `header` on link `id`, which is idle or whose device has
+    /// space. `more` states whether another packet waits.
     #[inline(always)] // Inlined into the two places that send packets: hosts and switches.
     fn transmit(&mut self, id: LinkId, packet: PacketId, header: Header, more: bool) {
         let link = &mut self.links[id];

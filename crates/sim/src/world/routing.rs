@@ -39,7 +39,7 @@ struct HostPlace {
     port: u16,
 }
 
-/// What the routes know of a switch.
+/// Row and salt of a switch.
 #[derive(Clone, Copy, Debug)]
 struct Forwarding {
     /// Start of the switch's row in the route table.

@@ -85,10 +85,10 @@ pub trait Policy: fmt::Debug + Send + Any {
         false
     }
 
-    /// Whether [`Self::admit`] would charge an arrival to the shared pool when the pool has space
-    /// ([`Buffer::fits`]), which the switch checks, without a change of the policy's state. Then the
-    /// switch does not call `admit`. A policy implements this method if a quick check is sufficient
-    /// for most arrivals. A policy may always return `false`.
+    /// Whether [`Self::admit`] would charge an arrival to the shared pool, without a change of the
+    /// policy's state, if the pool has space ([`Buffer::fits`], which the switch checks). Then
+    /// the switch does not call `admit`. A policy implements this method if a quick check is
+    /// sufficient for most arrivals. A policy may always return `false`.
     fn surely_admits(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
         false
     }
