@@ -267,6 +267,7 @@ const OTHERS: &[&str] = &[
     "MAX_PACKET",
     "MAX_REACH",
     "MAX_LINK",
+    "RANGE_MAX",
     "ACK_EVERY_MAX",
     "POLL_MAX",
     "MAX_HOPS",
