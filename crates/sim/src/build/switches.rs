@@ -5,23 +5,30 @@ use crate::ids::{Id, LinkId, SwitchId, Table};
 use crate::switch::{PortLinks, Slice, SwitchNode};
 use bufferlab_core::{PortSpread, SwitchConfig};
 use bufferlab_scenario::Scenario;
-use bufferlab_units::mix;
+use bufferlab_units::{BitRate, mix};
 
 /// Builds all switches of a scenario. `first_links` has the link of port 0 of each switch.
 pub(super) fn build_switches(
     scenario: &Scenario,
     first_links: &Table<SwitchId, LinkId>,
 ) -> Result<Table<SwitchId, SwitchNode>, SimError> {
-    let build = |(id, &first): (SwitchId, &LinkId)| build_switch(scenario, id, first);
-    first_links.entries().map(build).collect::<Result<Vec<_>, _>>().map(Table::from)
+    let places = first_links.entries().zip(scenario.topology.all_port_rates());
+    let build = |((id, &first), rates): ((SwitchId, &LinkId), Vec<BitRate>)| {
+        build_switch(scenario, id, first, &rates)
+    };
+    places.map(build).collect::<Result<Vec<_>, _>>().map(Table::from)
 }
 
-fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result<SwitchNode, SimError> {
+fn build_switch(
+    scenario: &Scenario,
+    id: SwitchId,
+    first_link: LinkId,
+    port_rates: &[BitRate],
+) -> Result<SwitchNode, SimError> {
     let (index, spec) = (id.index(), &scenario.switches[id.index()]);
     let name = || scenario.topology.switches[index].clone();
     let queues_per_port = usize::from(spec.queues_per_port);
     let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
-    let port_rates = scenario.topology.switch_port_rates(id.0);
     let ports = port_rates.len();
     let spread = PortSpread::new(ports, usize::from(spec.hardware.slices));
     let mut slices = Vec::with_capacity(usize::from(spec.hardware.slices));

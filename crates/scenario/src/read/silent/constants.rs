@@ -187,23 +187,21 @@ fn warn_about_rare_traffic(check: &ScenarioCheck<'_>) {
 /// along paths with the fewest hops. The result is `None` if no two hosts reach each other, or if
 /// the network is too large to search.
 fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<Time> {
-    let mut cables: Vec<Vec<(usize, usize)>> =
-        vec![Vec::new(); topology.hosts.len() + topology.switches.len()];
-    for (link, spec) in topology.links.iter().enumerate() {
-        let (a, b) = (place(topology, spec.a), place(topology, spec.b));
-        cables[a].push((link, b));
-        cables[b].push((link, a));
-    }
     let sources = one_host_of_each_kind(topology);
     if sources.len().saturating_mul(topology.links.len()) > VISITS_MAX {
         return None;
     }
     let bytes = [u64::from(transport.segment_bytes + transport.header_bytes), u64::from(transport.ack_bytes)];
-    let round_trip = |link: usize, _: usize| {
-        let spec = &topology.links[link];
+    // Neighbours of each node, with the round trip over the cable (ps).
+    let mut cables: Vec<Vec<(usize, u64)>> = vec![Vec::new(); topology.hosts.len() + topology.switches.len()];
+    for spec in &topology.links {
         let slowest = spec.rate_ab.min(spec.rate_ba);
-        bytes.iter().fold(2 * spec.delay.0, |sum, bytes| sum + slowest.serialization(*bytes).0)
-    };
+        let round_trip =
+            bytes.iter().fold(2 * spec.delay.0, |sum, bytes| sum + slowest.serialization(*bytes).0);
+        let (a, b) = (place(topology, spec.a), place(topology, spec.b));
+        cables[a].push((b, round_trip));
+        cables[b].push((a, round_trip));
+    }
     let mut longest = None;
     for &source in &sources {
         let mut reached: Vec<Option<(u32, u64)>> = vec![None; cables.len()];
@@ -215,8 +213,8 @@ fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<
             if node < topology.hosts.len() && node != source {
                 continue;
             }
-            for &(link, next) in &cables[node] {
-                let found = (hops + 1, time + round_trip(link, next));
+            for &(next, round_trip) in &cables[node] {
+                let found = (hops + 1, time + round_trip);
                 match reached[next] {
                     None => queue.push_back(next),
                     Some(known) if known.0 == found.0 && known.1 > found.1 => {}
