@@ -1,8 +1,8 @@
 //! Compares the speed of this program with another simulator, on flow lists that both read.
 //!
 //! Both programs simulate each list in turn on the same machine, so a change of the machine's speed
-//! affects both. The first program of a pair changes with every repetition, because the second one
-//! of a pair may find a faster or slower machine. The CPU times are of whole processes, with their
+//! affects both. The programs swap places with every repetition, because the machine may be
+//! faster or slower for the second run of a pair. The CPU times are of whole processes, with their
 //! start and their reading of files.
 
 use crate::program::{self, Build};
