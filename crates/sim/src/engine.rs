@@ -83,7 +83,7 @@ pub struct Simulation {
     pub(crate) egress_links: Vec<LinkId>,
     /// Shard of the network that this simulation runs, if several threads run the network.
     pub(crate) part: Option<Shard>,
-    /// Flows of this shard that have started since the threads met. `None` if all shards know all
+    /// Flows of this shard that have started in the present window. `None` if all shards know all
     /// flows beforehand, because the run has no schedules.
     pub(crate) starts: Option<Vec<(Order, FlowStart)>>,
 }

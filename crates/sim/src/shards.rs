@@ -1,4 +1,4 @@
-//! Runs one simulation on several cores: the network is divided into shards, one thread per shard.
+//! Runs one simulation on several cores: the network is divided into shards that threads run.
 //!
 //! # Shards
 //!
@@ -11,15 +11,23 @@
 //! # Windows
 //!
 //! No packet reaches another shard sooner than the shortest delay of a cable between two shards.
-//! During a *window* of that shortest delay, shards run independently. Then the threads meet and
-//! exchange packets with their arrival times, and notes on flows with a remote source
-//! ([`exchange`]). A note says that a packet of the flow was lost, or that a receiver created or
-//! removed a packet. The next window begins with the earliest event of any shard.
+//! During a *window* of that shortest delay, shards run independently. Then the shards exchange
+//! packets with their arrival times, and notes on flows with a remote source ([`exchange`]). A note
+//! says that a packet of the flow was lost, or that a receiver created or removed a packet. The
+//! next window begins with the earliest event of any shard.
+//!
+//! # Threads
+//!
+//! There are as many threads as shards. A thread first runs its own shard, and then every shard
+//! that no thread has taken in the window. So a run needs no second core. The threads only wait for
+//! a thread that loses its core in the middle of a window. If other processes need the cores, the
+//! leading thread runs all shards and the others rest ([`patience`]). Only the leading thread runs
+//! the first shard, which writes results and reports progress.
 //!
 //! # Pauses
 //!
 //! A pause frame (PFC) needs its transmission time and the delay of its cable. So a pause frame
-//! reaches another shard no sooner than a packet, and the threads also exchange pause frames after
+//! reaches another shard no sooner than a packet, and the shards also exchange pause frames after
 //! each window. Each end of a link has its own fields of the pause state: the receiver's shard
 //! demands pauses, and the sender's shard obeys the pauses.
 //!
@@ -35,10 +43,10 @@
 //!
 //! All shards start all flows at equal times, so all shards agree on slots, numbers and paths. Only
 //! the source's shard sends data, and only the destination's shard answers. A flow is over when its
-//! sender is done and no packet of the flow is left. No shard knows this before the threads meet.
-//! Slots become free in intervals of 100 us (`host/slots.rs`). Windows end at the end of an
-//! interval. Then the threads exchange lists of the flows that are over, with the end times of the
-//! flows.
+//! sender is done and no packet of the flow is left. No shard knows this before the shards
+//! exchange data. Slots become free in intervals of 100 us (`host/slots.rs`). Windows end at the
+//! end of an interval. Then the shards exchange lists of the flows that are over, with their end
+//! times.
 //!
 //! # Schedules
 //!

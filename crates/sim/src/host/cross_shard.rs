@@ -2,7 +2,7 @@
 //!
 //! The shard of a flow's source counts the flow's packets and so knows when no packet is left.
 //! Other shards write notes about packets of the flow that these shards lose, remove or create. The
-//! source's shard counts these notes when the threads meet. So this shard detects the end of a flow
+//! source's shard counts these notes after each window. So this shard detects the end of a flow
 //! late, but records the true time: the time of the last change that ended the flow.
 
 use super::message::Paths;
@@ -120,7 +120,7 @@ impl Hosts {
     }
 
     /// Records a change of a flow that may be over. Returns whether the shards end the flow later,
-    /// when the threads meet.
+    /// after each window.
     #[inline]
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.remote else { return false };

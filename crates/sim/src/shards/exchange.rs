@@ -1,4 +1,4 @@
-//! The threads of a run meet at the end of each window and exchange data through this module.
+//! The threads of a run share the shards and exchange the shards' data through this module.
 
 use super::patience::Patience;
 use super::rows::OrderedRow;
@@ -10,7 +10,6 @@ use crate::world::packet::Packet;
 use crate::world::telemetry::Reports;
 use crate::world::timers::Timer;
 use bufferlab_units::Time;
-use std::hint;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -57,21 +56,26 @@ struct Notice {
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// Number of checks before a waiting thread yields its core. The number adapts to the thread's
-    /// last waits.
     patience: Patience,
-    /// Number of shards whose threads have reached the next meeting of all threads.
-    arrived: AtomicUsize,
-    /// Number of completed meetings of all threads.
-    meetings: AtomicUsize,
-    /// Whether a thread has stopped and reaches no further meeting of the threads.
+    /// The next round that each shard runs. A thread takes a shard by adding 1. So any thread can
+    /// run a shard whose own thread has no core.
+    next_rounds: Vec<AtomicU64>,
+    /// Number of shards that have run the present round.
+    done: AtomicUsize,
+    /// Number of rounds that all shards have run. In a round every shard runs once, until it needs
+    /// data of the others: a window, or the end of an interval of flow slots.
+    rounds: AtomicU64,
+    /// Whether the shards have ended their runs.
+    is_over: AtomicBool,
+    /// Whether a thread has failed and may leave a round incomplete.
     broken: AtomicBool,
-    /// Number of threads that sleep until a meeting of the threads is complete.
+    /// Number of threads that sleep until all shards have run the present round.
     asleep: Mutex<usize>,
     bell: Condvar,
-    /// Mailboxes by parity of the window, sender and receiver. A fast thread fills the boxes of the
-    /// next window while a slow thread still empties the boxes of the current window. The fast
-    /// thread cannot be further ahead than one window.
+    /// Bell that wakes resting threads at the end of the run.
+    last_bell: Condvar,
+    /// Mailboxes by parity of the window, sender and receiver. A shard may fill the boxes of a
+    /// window while another shard still empties the boxes of the window before.
     mail: [Vec<Mutex<Mail>>; 2],
     notices: [Vec<Notice>; 2],
     /// Flows of each shard that have ended in the current interval.
@@ -93,6 +97,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Exchange {
+    /// Creates the exchange of `parts` shards, which as many threads run.
     pub(super) fn new(parts: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let boxes = || (0..parts * parts).map(|_| Mutex::default()).collect();
@@ -102,11 +107,14 @@ impl Exchange {
         Self {
             parts,
             patience: Patience::new(parts <= cores),
-            arrived: AtomicUsize::new(0),
-            meetings: AtomicUsize::new(0),
+            next_rounds: (0..parts).map(|_| AtomicU64::new(0)).collect(),
+            done: AtomicUsize::new(0),
+            rounds: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             asleep: Mutex::new(0),
             bell: Condvar::new(),
+            last_bell: Condvar::new(),
             mail: [boxes(), boxes()],
             notices: [notices(), notices()],
             retired: (0..parts).map(|_| Mutex::default()).collect(),
@@ -115,51 +123,81 @@ impl Exchange {
         }
     }
 
-    /// Waits until the threads of all shards have reached the meeting.
-    ///
-    /// Spins for a while, because a window is often shorter than the time to wake a thread. Then
-    /// the thread sleeps, because the late thread may need this thread's core.
+    /// Number of rounds that all shards have run.
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds.load(Ordering::Acquire)
+    }
+
+    /// Takes shard `part` for round `round`. If the function returns true, the caller must run the
+    /// shard and call [`Self::complete`]. False if a thread has taken the shard.
+    pub(super) fn take(&self, part: ShardId, round: u64) -> bool {
+        let next = &self.next_rounds[usize::from(part.0)];
+        // A relaxed order is enough, because the lock of a shard orders its data.
+        next.compare_exchange(round, round + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Announces that a shard has run round `round`. The last shard opens the next round.
+    pub(super) fn complete(&self, round: u64) {
+        if self.done.fetch_add(1, Ordering::AcqRel) + 1 < self.parts {
+            return;
+        }
+        self.done.store(0, Ordering::Relaxed);
+        // The thread takes the lock before it opens the round. Without the lock, another thread
+        // could check the round before and sleep after.
+        let asleep = locked(&self.asleep);
+        self.rounds.store(round + 1, Ordering::Release);
+        if *asleep > 0 {
+            self.bell.notify_all();
+        }
+    }
+
+    /// Waits until all shards have run round `round`. Spins for a while, because a round is often
+    /// shorter than the time to wake a thread. Then the thread sleeps.
     ///
     /// # Errors
-    /// If a thread has stopped and reaches no further meeting.
-    pub(super) fn meet(&self) -> Result<(), Stopped> {
-        let meeting = self.meetings.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
-            self.arrived.store(0, Ordering::Relaxed);
-            // The last thread takes the lock before it completes the meeting. Without the lock,
-            // another thread could check the meeting before its completion and sleep after the
-            // completion.
-            let asleep = locked(&self.asleep);
-            self.meetings.store(meeting + 1, Ordering::Release);
-            if *asleep > 0 {
-                self.bell.notify_all();
-            }
+    /// If a thread has failed and may leave the round incomplete.
+    pub(super) fn wait_for(&self, round: u64) -> Result<(), Stopped> {
+        let is_complete = || self.rounds() > round;
+        if self.patience.wait(is_complete) {
             return Ok(());
         }
-        let has_met = || self.meetings.load(Ordering::Acquire) != meeting;
-        for _ in 0..self.patience.spins() {
-            if has_met() {
-                self.patience.was_worth_it();
-                return Ok(());
-            }
-            hint::spin_loop();
-        }
-        self.patience.was_in_vain();
         let mut asleep = locked(&self.asleep);
         *asleep += 1;
-        while !has_met() && !self.broken.load(Ordering::Acquire) {
+        while !is_complete() && !self.broken.load(Ordering::Acquire) {
             asleep = self.bell.wait(asleep).unwrap_or_else(PoisonError::into_inner);
         }
         *asleep -= 1;
-        if has_met() { Ok(()) } else { Err(Stopped) }
+        if is_complete() { Ok(()) } else { Err(Stopped) }
     }
 
-    /// Announces that a shard has stopped, so that threads that wait for this shard stop, too.
-    /// Completed meetings of the threads are not affected.
+    /// Lets a helping thread rest if other processes need the cores. `seen` is the number of signs
+    /// of such processes that the thread has taken into account.
+    pub(super) fn rest(&self, seen: &mut u32) {
+        let Some(time) = self.patience.rest(seen) else { return };
+        let asleep = locked(&self.asleep);
+        let goes_on = |_: &mut usize| !self.is_over() && !self.broken.load(Ordering::Acquire);
+        drop(self.last_bell.wait_timeout_while(asleep, time, goes_on));
+    }
+
+    /// Announces that a shard has ended its run. All shards end in the same round.
+    pub(super) fn end(&self) {
+        let _asleep = locked(&self.asleep);
+        self.is_over.store(true, Ordering::Release);
+        self.last_bell.notify_all();
+    }
+
+    /// Whether some shards have ended their runs.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Announces that a thread has failed, so that threads that wait for a round of this thread
+    /// stop. Complete rounds are not affected.
     pub(super) fn break_up(&self) {
         let _asleep = locked(&self.asleep);
         self.broken.store(true, Ordering::Release);
         self.bell.notify_all();
+        self.last_bell.notify_all();
     }
 
     /// Mailbox from one shard to another shard in window `window`.
@@ -170,8 +208,8 @@ impl Exchange {
 
     /// Publishes the status of a shard for the other shards.
     pub(super) fn give_notice(&self, window: u64, part: ShardId, next: Time, stops: bool, hops: u64) {
-        // Relaxed stores are enough, because the next meeting of the threads orders the stores
-        // before all loads.
+        // Relaxed stores are enough, because the end of the window orders the stores before all
+        // loads.
         let notice = &self.notices[(window & 1) as usize][usize::from(part.0)];
         notice.next.store(next.0, Ordering::Relaxed);
         notice.stops.store(stops, Ordering::Relaxed);
@@ -179,7 +217,7 @@ impl Exchange {
     }
 
     /// Earliest event of all shards, and whether a shard stops. The returned values are valid after
-    /// the meeting of all threads.
+    /// all shards have run the window.
     pub(super) fn next(&self, window: u64) -> (Time, bool) {
         let notices = &self.notices[(window & 1) as usize];
         let next = notices.iter().map(|notice| notice.next.load(Ordering::Relaxed)).min();

@@ -1,6 +1,6 @@
 //! Runs the shards of a network on several threads: windows, meetings and the end of the run.
 
-use super::exchange::{Exchange, Mail, Stopped};
+use super::exchange::{Exchange, Mail};
 use super::news::News;
 use super::partition::{Partition, Shard};
 use super::rows::{AnyRow, Keep, OrderedRow};
@@ -15,8 +15,8 @@ use bufferlab_scenario::{Scenario, TieOrder};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::num::NonZero;
-use std::sync::Arc;
-use std::thread::{self, ScopedJoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// Reason why a scenario needs one thread, if any: distant components change at one instant, or the
 /// run writes rows before its end.
@@ -104,7 +104,7 @@ impl Simulation {
     /// # Errors
     /// Returns the errors of [`Self::run_while`].
     pub fn run_on(
-        mut self,
+        self,
         threads: NonZero<usize>,
         scenario: &Scenario,
         sink: &mut dyn RunSink,
@@ -113,47 +113,58 @@ impl Simulation {
         if threads.get() == 1 || self.needs_one_thread(scenario).is_some() {
             return self.run_while(sink, go_on);
         }
-        let Ok(partition) = self.partition(scenario, threads.get()) else {
-            return self.run_while(sink, go_on);
-        };
-        let partition = Arc::new(partition);
+        match self.partition(scenario, threads.get()) {
+            Ok(partition) => {
+                let helpers = partition.parts - 1;
+                self.run_divided((&Arc::new(partition), helpers), scenario, sink, go_on)
+            }
+            Err(_) => self.run_while(sink, go_on),
+        }
+    }
+
+    /// Runs all shards of the network on this thread and on helping threads.
+    fn run_divided(
+        mut self,
+        (partition, helpers): (&Arc<Partition>, usize),
+        scenario: &Scenario,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<RunTotals, SimError> {
         let exchange = Exchange::new(partition.parts);
-        let clerk = Clerk { sink: &mut *sink, go_on, reported: 0 };
-        let (ending, others) = thread::scope(|scope| {
-            let start = |part: ShardId| {
-                let (partition, exchange) = (Arc::clone(&partition), &exchange);
-                scope.spawn(move || run_part(scenario, Shard { part, partition }, exchange))
-            };
-            let threads: Vec<_> = (1..partition.parts).map(ShardId::from_index).map(start).collect();
-            let ending = {
-                let _leaver = Leaver(&exchange);
-                self.become_shard(Shard { part: ShardId::FIRST, partition: Arc::clone(&partition) });
-                Part::new(&mut self, &exchange).run(Some(clerk))
-            };
-            let join = |thread: ScopedJoinHandle<'_, _>| match thread.join() {
-                Ok(outcome) => outcome,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            (ending, threads.into_iter().map(join).collect::<Vec<_>>())
+        self.become_shard(Shard { part: ShardId::FIRST, partition: Arc::clone(partition) });
+        let mut first = Part::new(self, &exchange);
+        let others = (1..partition.parts).map(|_| Mutex::default()).collect();
+        let crew = Crew { scenario, partition, exchange: &exchange, others };
+        let mut clerk = Clerk { sink: &mut *sink, go_on, reported: 0 };
+        let ending = thread::scope(|scope| {
+            let crew = &crew;
+            let help = |home| scope.spawn(move || crew.help(ShardId::from_index(home)));
+            let helpers: Vec<_> = (1..=helpers).map(help).collect();
+            let ending = crew.lead(&mut first, &mut clerk);
+            for helper in helpers {
+                helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+            ending
         });
         let ending = ending?;
-        let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let others = crew.others.into_iter().map(Other::into_simulation).collect::<Result<Vec<_>, _>>()?;
+        let mut this = first.simulation;
         let end = match ending {
             Ending::Over(end) => end,
-            Ending::Cut => self.plan.end,
+            Ending::Cut => this.plan.end,
             // Another shard stopped the run, but no shard has reported a reason for the stop.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {
-            self.adopt(ShardId::from_index(index + 1), other);
+            this.adopt(ShardId::from_index(index + 1), other.expect("every shard has run"));
         }
-        self.world.advance_to(end);
+        this.world.advance_to(end);
         for (at, account) in exchange.accounts().drain(..) {
-            self.records.note_end(at, account);
+            this.records.note_end(at, account);
         }
-        self.flush_rows(Time::MAX, sink)?;
+        this.flush_rows(Time::MAX, sink)?;
         write_rows(&mut exchange.rows(), Time::MAX, sink)?;
-        self.write_results(sink)
+        this.write_results(sink)
     }
 
     /// Restricts this simulation to one shard of the network.
@@ -293,23 +304,119 @@ struct Rare {
     rows: Vec<OrderedRow>,
 }
 
-/// Guard that announces to the other shards that a thread has stopped, when the thread ends for any
-/// reason.
+/// Guard that stops the other threads if its thread panics.
 struct Leaver<'a>(&'a Exchange);
 
 impl Drop for Leaver<'_> {
     fn drop(&mut self) {
-        self.0.break_up();
+        if thread::panicking() {
+            self.0.break_up();
+        }
     }
 }
 
-/// Runs a shard on its own thread, from its construction to its end.
-fn run_part(scenario: &Scenario, shard: Shard, exchange: &Exchange) -> Result<Simulation, SimError> {
-    let _leaver = Leaver(exchange);
-    let mut simulation = Simulation::new(scenario)?;
-    simulation.become_shard(shard);
-    Part::new(&mut simulation, exchange).run(None)?;
-    Ok(simulation)
+/// The threads of a run, and the shards that any of the threads may run.
+struct Crew<'a> {
+    scenario: &'a Scenario,
+    partition: &'a Arc<Partition>,
+    exchange: &'a Exchange,
+    /// All shards except the first, which only the leading thread runs.
+    others: Vec<Mutex<Other<'a>>>,
+}
+
+/// A shard that any thread may run.
+#[derive(Default)]
+struct Other<'a> {
+    /// `None` until a thread has built the shard.
+    part: Option<Part<'a>>,
+    failure: Option<SimError>,
+}
+
+impl Other<'_> {
+    /// The simulation of the shard at the end of the run. `None` if the run has failed before.
+    ///
+    /// # Errors
+    /// The failure of the shard.
+    fn into_simulation(this: Mutex<Self>) -> Result<Option<Simulation>, SimError> {
+        let Self { part, failure } = this.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failure.map_or_else(|| Ok(part.map(|part| part.simulation)), Err)
+    }
+}
+
+impl Crew<'_> {
+    /// Runs the first shard in every round, and then the shards that no other thread has taken.
+    fn lead(&self, first: &mut Part<'_>, clerk: &mut Clerk<'_>) -> Result<Ending, SimError> {
+        let _leaver = Leaver(self.exchange);
+        for round in 0.. {
+            let ending = first.advance(Some(clerk));
+            if ending.is_some() {
+                self.exchange.end();
+            }
+            self.exchange.complete(round);
+            self.run_others(ShardId::FIRST, round);
+            let is_complete = self.exchange.wait_for(round).is_ok();
+            match ending {
+                Some(ending) => return ending,
+                None if is_complete => {}
+                None => return Ok(Ending::Stopped),
+            }
+        }
+        unreachable!("rounds are counted without an end")
+    }
+
+    /// Runs shards that no other thread has taken, first shard `home`, until the run is over.
+    fn help(&self, home: ShardId) {
+        let _leaver = Leaver(self.exchange);
+        let mut seen = 0;
+        while !self.exchange.is_over() {
+            let round = self.exchange.rounds();
+            self.run_others(home, round);
+            if self.exchange.wait_for(round).is_err() {
+                return;
+            }
+            self.exchange.rest(&mut seen);
+        }
+    }
+
+    /// Runs the shards that no thread has taken for round `round`, from shard `home` on.
+    fn run_others(&self, home: ShardId, round: u64) {
+        let others = self.others.len();
+        let start = home.index().max(1) - 1;
+        for place in (start..others).chain(0..start) {
+            let part = ShardId::from_index(1 + place);
+            if self.exchange.take(part, round) && self.advance(part) {
+                self.exchange.complete(round);
+            }
+        }
+    }
+
+    /// Runs shard `part` in a round. Returns false if a thread cannot build the shard, so that no
+    /// thread waits for the round.
+    fn advance(&self, part: ShardId) -> bool {
+        let mut other = self.others[part.index() - 1].lock().unwrap_or_else(PoisonError::into_inner);
+        let Other { part: place, failure } = &mut *other;
+        let running = match place {
+            Some(running) => running,
+            None => match Simulation::new(self.scenario) {
+                Ok(mut simulation) => {
+                    simulation.become_shard(Shard { part, partition: Arc::clone(self.partition) });
+                    place.insert(Part::new(simulation, self.exchange))
+                }
+                Err(error) => {
+                    *failure = Some(error);
+                    self.exchange.break_up();
+                    return false;
+                }
+            },
+        };
+        match running.advance(None) {
+            Some(Err(error)) => *failure = Some(error),
+            Some(Ok(_)) => {}
+            None => return true,
+        }
+        self.exchange.end();
+        true
+    }
 }
 
 /// Writes rows and reports the progress of the run.
@@ -333,9 +440,15 @@ enum Ending {
 
 /// A shard of the network while the shard runs.
 struct Part<'a> {
-    simulation: &'a mut Simulation,
+    simulation: Simulation,
     exchange: &'a Exchange,
     shard: Shard,
+    stage: Stage,
+    /// Number of the present window.
+    window: u64,
+    /// End of the present window.
+    end: Time,
+    failure: Option<SimError>,
     rare: Rare,
     /// End time of the flow that ended last in this shard.
     last_end: Moment,
@@ -343,59 +456,96 @@ struct Part<'a> {
     news: News,
 }
 
+/// Data that a shard has published last.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// No data, because the run begins.
+    Begin,
+    /// Data of a window.
+    Window,
+    /// Flows that ended in an interval. The next window begins with the event at `next`.
+    Interval { next: Time },
+}
+
 impl<'a> Part<'a> {
-    fn new(simulation: &'a mut Simulation, exchange: &'a Exchange) -> Self {
+    fn new(simulation: Simulation, exchange: &'a Exchange) -> Self {
         let shard = simulation.part.clone().expect("it has become a part");
         Self {
             simulation,
             exchange,
             shard,
+            stage: Stage::Begin,
+            window: 0,
+            end: Time::ZERO,
+            failure: None,
             rare: Rare::default(),
             last_end: Moment::ZERO,
             news: News::default(),
         }
     }
 
-    fn run(&mut self, mut clerk: Option<Clerk<'_>>) -> Result<Ending, SimError> {
-        let (mut end, mut failure) = (Time::ZERO, None);
-        for window in 0.. {
-            if end > Time::ZERO
-                && let Err(error) = self.simulation.run_window(end, &mut self.rare)
-            {
-                failure.get_or_insert(error);
+    /// Runs the shard until it needs the data of all shards. Returns the ending of the run, if the
+    /// run has ended.
+    fn advance(&mut self, mut clerk: Option<&mut Clerk<'_>>) -> Option<Result<Ending, SimError>> {
+        match self.stage {
+            Stage::Begin => {
+                self.complete_window(clerk);
+                None
             }
-            if let Err(error) = self.look_round(window, clerk.as_mut()) {
-                failure.get_or_insert(error);
-            }
-            self.post(window, failure.is_some());
-            let met = self.exchange.meet();
-            let (next, stops) = self.exchange.next(window);
-            if stops || met == Err(Stopped) {
-                return failure.map_or(Ok(Ending::Stopped), Err);
-            }
-            if self.simulation.starts.is_some()
-                && let Err(error) = self.collect_news(window)
-            {
-                failure.get_or_insert(error);
-            }
-            self.collect(window);
-            let is_last = next > self.simulation.plan.end;
-            if end > Time::ZERO && (is_last || interval(next) != interval(end - Time(1))) {
-                match self.settle(Time(interval(end - Time(1)) * INTERVAL.0), clerk.as_mut()) {
-                    Ok(Some(Ending::Stopped)) => return failure.map_or(Ok(Ending::Stopped), Err),
-                    Ok(Some(ending)) => return self.simulation.check_all().map(|()| ending),
-                    Ok(None) => {}
-                    Err(error) => failure = Some(error),
+            Stage::Window => {
+                let (next, stops) = self.exchange.next(self.window);
+                if stops {
+                    return Some(self.failure.take().map_or(Ok(Ending::Stopped), Err));
                 }
+                if self.simulation.starts.is_some()
+                    && let Err(error) = self.collect_news(self.window)
+                {
+                    self.failure.get_or_insert(error);
+                }
+                self.collect(self.window);
+                let is_last = next > self.simulation.plan.end;
+                if self.end > Time::ZERO && (is_last || interval(next) != interval(self.end - Time(1))) {
+                    self.publish_retired();
+                    self.stage = Stage::Interval { next };
+                    return None;
+                }
+                self.go_on(next, clerk)
             }
-            if is_last {
-                return failure.map_or_else(|| self.simulation.check_all().map(|()| Ending::Cut), Err);
+            Stage::Interval { next } => {
+                match self.settle(clerk.as_deref_mut()) {
+                    Ok(Some(ending)) => return Some(self.simulation.check_all().map(|()| ending)),
+                    Ok(None) => {}
+                    Err(error) => self.failure = Some(error),
+                }
+                self.go_on(next, clerk)
             }
-            let window_end = Time(next.0.saturating_add(self.shard.partition.lookahead.0));
-            let interval_end = Time((interval(next) + 1) * INTERVAL.0);
-            end = window_end.min(interval_end).min(self.simulation.plan.end + Time(1));
         }
-        unreachable!("windows are counted without an end")
+    }
+
+    /// Runs the window from the event at `next` on, unless that is too late.
+    fn go_on(&mut self, next: Time, clerk: Option<&mut Clerk<'_>>) -> Option<Result<Ending, SimError>> {
+        if next > self.simulation.plan.end {
+            let checked = || self.simulation.check_all().map(|()| Ending::Cut);
+            return Some(self.failure.take().map_or_else(checked, Err));
+        }
+        let window_end = Time(next.0.saturating_add(self.shard.partition.lookahead.0));
+        let interval_end = Time((interval(next) + 1) * INTERVAL.0);
+        self.end = window_end.min(interval_end).min(self.simulation.plan.end + Time(1));
+        self.window += 1;
+        if let Err(error) = self.simulation.run_window(self.end, &mut self.rare) {
+            self.failure.get_or_insert(error);
+        }
+        self.complete_window(clerk);
+        None
+    }
+
+    /// Publishes what the shard has done in the present window.
+    fn complete_window(&mut self, clerk: Option<&mut Clerk<'_>>) {
+        if let Err(error) = self.look_round(self.window, clerk) {
+            self.failure.get_or_insert(error);
+        }
+        self.post(self.window, self.failure.is_some());
+        self.stage = Stage::Window;
     }
 
     /// Checks the shard for failures and for an interruption, at intervals.
@@ -472,18 +622,18 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Ends the interval of flow slots that began at `start`: all shards learn which flows are
-    /// over. Returns the end time of the run, if the run has ended.
-    fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
+    /// Publishes the flows of this shard that ended in the interval of flow slots.
+    fn publish_retired(&mut self) {
+        let mut retired = self.exchange.retired(self.shard.part);
+        retired.clear();
+        self.simulation.hosts.take_retired(&mut retired);
+    }
+
+    /// Ends the interval of flow slots: the shard learns which flows of all shards are over.
+    /// Returns the end time of the run, if the run has ended.
+    fn settle(&mut self, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
         let Self { simulation, exchange, shard, .. } = self;
-        {
-            let mut retired = exchange.retired(shard.part);
-            retired.clear();
-            simulation.hosts.take_retired(&mut retired);
-        }
-        if exchange.meet().is_err() {
-            return Ok(Some(Ending::Stopped));
-        }
+        let start = Time(interval(self.end - Time(1)) * INTERVAL.0);
         let mut ends = Vec::new();
         for part in (0..shard.partition.parts).map(ShardId::from_index) {
             for retired in exchange.retired(part).iter() {
@@ -528,4 +678,47 @@ impl<'a> Part<'a> {
 /// Number of the interval of flow slots that contains `time`.
 fn interval(time: Time) -> u64 {
     time.0 / INTERVAL.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bufferlab_metrics::FlowRow;
+    use std::path::Path;
+
+    #[derive(Default)]
+    struct Flows(Vec<String>);
+
+    impl RunSink for Flows {
+        fn flow(&mut self, row: &FlowRow) -> std::io::Result<()> {
+            self.0.push(format!("{row:?}"));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_run_needs_no_helping_thread_to_get_a_core() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/reverie-reduced.toml");
+        let overrides = [("duration", "\"1 ms\""), ("drain", "\"1 ms\"")];
+        let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let scenario = bufferlab_scenario::load(&path, &overrides).expect("the scenario is valid").scenario;
+        let results = |helpers: Option<usize>| {
+            let (simulation, mut flows) = (Simulation::new(&scenario).expect("it fits"), Flows::default());
+            let totals = match helpers {
+                None => simulation.run(&mut flows, &mut |_| ()),
+                Some(helpers) => {
+                    let partition = simulation.partition(&scenario, 4).expect("it has four racks");
+                    assert_eq!(partition.parts, 4);
+                    let crew = (&Arc::new(partition), helpers);
+                    simulation.run_divided(crew, &scenario, &mut flows, &mut |_| true)
+                }
+            };
+            (RunTotals { peak_packets: 0, ..totals.expect("the run succeeds") }, flows.0)
+        };
+        let whole = results(None);
+        assert!(whole.1.len() > 20, "{} flows", whole.1.len());
+        for helpers in 0..4 {
+            assert_eq!(results(Some(helpers)), whole, "{helpers} helping threads");
+        }
+    }
 }
