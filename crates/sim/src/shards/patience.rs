@@ -18,7 +18,7 @@ const LONGEST: Duration = Duration::from_micros(200);
 /// Shortest rest of a helping thread after a slow offer (us).
 const SHORTEST_REST: u32 = 1_000;
 /// Longest rest of a helping thread after a slow offer (us).
-const LONGEST_REST: u32 = 32_000;
+const LONGEST_REST: u32 = 256_000;
 
 /// Waiting of the threads of a run, adapted to the load of their cores.
 ///
@@ -117,13 +117,13 @@ mod tests {
         assert!(patience.note_offer(QUICK));
         assert_eq!(patience.rest(&mut seen), None, "nobody needs the core");
         let mut rests = Vec::new();
-        for _ in 0..8 {
+        for _ in 0..10 {
             assert!(!patience.note_offer(TAKEN));
             rests.extend(patience.rest(&mut seen));
             assert_eq!(patience.rest(&mut seen), None, "it has rested");
         }
         let in_ms: Vec<_> = rests.iter().map(Duration::as_millis).collect();
-        assert_eq!(in_ms, [2, 4, 8, 16, 32, 32, 32, 32]);
+        assert_eq!(in_ms, [2, 4, 8, 16, 32, 64, 128, 256, 256, 256]);
         for _ in 0..100 {
             assert!(patience.note_offer(QUICK));
         }
