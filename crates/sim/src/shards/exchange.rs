@@ -132,8 +132,10 @@ impl Exchange {
     /// shard and call [`Self::complete`]. False if a thread has taken the shard.
     pub(super) fn take(&self, part: ShardId, round: u64) -> bool {
         let next = &self.next_rounds[usize::from(part.0)];
-        // A relaxed order is enough, because the lock of a shard orders its data.
-        next.compare_exchange(round, round + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        // A relaxed order is enough, because the lock of a shard orders its data. The load leaves
+        // the cache line shared if a thread has taken the shard.
+        next.load(Ordering::Relaxed) == round
+            && next.compare_exchange(round, round + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Announces that a shard has run round `round`. The last shard opens the next round.
