@@ -214,7 +214,7 @@ fn in_words<'a>(all: impl Iterator<Item = (&'a String, Verdict)> + Clone) -> Str
         let with: Vec<_> =
             all.clone().filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
         if !with.is_empty() {
-            text.push_str(&format!("; {verdict} with {}", with.join(", ")));
+            text.push_str(&format!("; {verdict} with {}", with.join(" or ")));
         }
     }
     text
@@ -295,7 +295,7 @@ impl UniverseRow {
             let with: Vec<_> =
                 rows.iter().filter(|row| row.verdict == verdict).map(|row| row.reading.as_str()).collect();
             if !with.is_empty() {
-                text.push_str(&format!("; {verdict} with {}", with.join(", ")));
+                text.push_str(&format!("; {verdict} with {}", with.join(" or ")));
             }
         }
         text
