@@ -95,7 +95,12 @@ pub fn effects_of_means(claim: &ClaimCheck, means: &Arc<dyn Values>) -> String {
 fn measure(condition: &Condition, results: &Results) -> Measured {
     let estimate = match estimate(&condition.effect, condition.over_seeds, results) {
         Ok(estimate) => estimate,
-        Err(why) => return Measured { verdict: Verdict::NotRun, text: why.to_string(), estimate: Err(why) },
+        Err(why) => {
+            // A ratio to zero is the result of a run.
+            let has_run = matches!(why, ExpressionError::NotFinite(_));
+            let verdict = if has_run { Verdict::Inconclusive } else { Verdict::NotRun };
+            return Measured { verdict, text: why.to_string(), estimate: Err(why) };
+        }
     };
     let (mut verdict, mut text) = (condition.verdict(&estimate), in_words(condition, &estimate));
     if verdict == Verdict::Fail && condition.is_better(&estimate) {

@@ -90,7 +90,7 @@ const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
         Verdict::Inconclusive,
         "INCONCLUSIVE",
         Standing::Open,
-        "the interval includes both no effect and the band, or crosses an edge of the band: more seeds may decide. Also a PASS that a guard refused",
+        "the interval includes both no effect and the band, or crosses an edge of the band: more seeds may decide. Also a PASS that a guard refused, and an effect that is not a finite number",
     ),
     (
         Verdict::Null,

@@ -96,6 +96,11 @@ effect = 'v("absorbed", "nobody", "120 KB")'
 at_least = 0.0
 
 [[claim]]
+id = "infinite"
+effect = 'v("absorbed", "generous", "120 KB") / v("absorbed", "stingy", "120 KB")'
+at_least = 0.0
+
+[[claim]]
 id = "unsaid"
 not_checkable = "nobody says at which rate"
 "#;
@@ -164,6 +169,7 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
         ("guarded", "nothing could differ: v(\"absorbed\", \"stingy\", \"120 KB\") is 0"),
         ("tied", "to the last digit what generous alone gives in the place of every scheme"),
         ("uncontrolled", "it would pass with generous in the place of every scheme"),
+        ("infinite", "the result is inf"),
     ] {
         assert_eq!(of(id).verdict, Verdict::Inconclusive, "{}", of(id).measured());
         assert!(of(id).measured().contains(why), "{}", of(id).measured());
@@ -220,13 +226,13 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let page = |name: &str| fs::read_to_string(out.join(name)).expect("written");
     let index = page("index.html");
     assert!(
-        index.contains("Statements of this study, checked") && index.contains("8 of these verdicts"),
+        index.contains("Statements of this study, checked") && index.contains("9 of these verdicts"),
         "{index}"
     );
     assert!(index.contains("test/star: these runs") && !index.contains("ABM"), "{index}");
     assert!(page("test/star/figure.html").contains("Who shares everything absorbs more"));
     let kept = fs::read_to_string(&table).expect("recorded");
-    assert_eq!(kept.lines().count(), 1 + 8, "{kept}");
+    assert_eq!(kept.lines().count(), 1 + 9, "{kept}");
     assert!(kept.contains("2026-01-02"), "{kept}");
     let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
     assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
@@ -286,7 +292,7 @@ fn a_study_of_the_papers_keeps_all_of_their_statements() {
     let papers = || Ledger::recorded().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(papers().with_study(&of_papers.experiments).rows, papers().rows);
     let both: Vec<_> = of_papers.experiments.iter().chain(&registry.experiments).cloned().collect();
-    assert_eq!(papers().with_study(&both).rows.len(), papers().rows.len() + 8);
+    assert_eq!(papers().with_study(&both).rows.len(), papers().rows.len() + 9);
     let error = of_papers.select(&["abm/fig66".to_owned()]).expect_err("no such figure").to_string();
     assert_eq!(error, "there is no experiment, paper or statement \"abm/fig66\"; did you mean \"abm/fig6\"?");
     let error = of_papers.select(&["fig14".to_owned()]).expect_err("no such figure").to_string();
