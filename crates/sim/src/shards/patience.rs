@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 const FIRST_CHECKS: u32 = 256;
 /// Number of checks between two offers of the core to other processes.
 const CHECKS_PER_OFFER: u32 = 32;
-/// A core that comes back later than this was needed: the offer lasted as long as the time slice of
-/// another process. An offer that no process takes lasts less than a microsecond.
+/// Duration of an offer above which another process has used the core for a time slice. An offer
+/// that no process takes lasts less than a microsecond.
 const SLOW: Duration = Duration::from_micros(100);
 /// Longest wait without sleep, much longer than most windows.
 const LONGEST: Duration = Duration::from_micros(200);
@@ -68,12 +68,11 @@ impl Patience {
         }
     }
 
-    /// Records how long the core was away after an offer. Returns whether no other process needs
-    /// the core.
-    fn note_offer(&self, away: Duration) -> bool {
+    /// Records the duration of an offer. Returns whether no other process needs the core.
+    fn note_offer(&self, took: Duration) -> bool {
         // Threads may overwrite each other's rests. Each of the written rests is usable.
         let rest = self.rest.load(Ordering::Relaxed);
-        if away > SLOW {
+        if took > SLOW {
             self.rest.store((2 * rest).min(LONGEST_REST), Ordering::Relaxed);
             self.slow_offers.fetch_add(1, Ordering::Relaxed);
             return false;
