@@ -262,10 +262,10 @@ fn readings(args: &ReproduceArgs, selected: &Selection<'_>, scale: ScaleName) ->
         let found = multiverse(experiment, &open, (scale, seeds), (&args.out, &how), Board::new)
             .map_err(error::reproduce)?;
         judged += found.len();
+        refuse_interrupted(experiment)?;
         for universe in &found {
             print(&format!("{}\n", universe.sentence()))?;
         }
-        refuse_interrupted(experiment)?;
         if let Some(table) = &args.record {
             let date = args.date.as_deref().unwrap_or_default();
             record_universes(table, &found, (scale, date)).map_err(error::reproduce)?;
