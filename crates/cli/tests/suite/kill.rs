@@ -183,6 +183,26 @@ fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String 
 
 #[test]
 #[cfg(unix)]
+fn interrupted_readings_give_no_verdicts() {
+    let desk = Desk::new();
+    let args = ["reproduce", "tdt/fig14", "--readings", "--seeds", "3", "--jobs", "1", "--out", "all"];
+    let mut command = desk.command(&args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let (start, runs) = (Instant::now(), desk.path("all/runs"));
+    while fs::read_dir(&runs).map_or(0, Iterator::count) < 2 {
+        assert!(start.elapsed() < Duration::from_secs(60), "no run ends");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("there is kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("interrupted in tdt/fig14"), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "");
+}
+
+#[test]
+#[cfg(unix)]
 fn an_interrupted_run_clears_away_what_it_had_begun_and_says_what_is_kept() {
     let desk = Desk::with_tiny();
     let args = [&["run", "tiny.toml", "--out", "out/first"], &LONG[..]].concat();
