@@ -211,13 +211,16 @@ fn in_words<'a>(all: impl Iterator<Item = (&'a String, Verdict)> + Clone) -> Str
     let held = all.clone().filter(|(_, verdict)| verdict.holds()).count();
     let mut text = format!("holds in {held} of {} readings", all.clone().count());
     for verdict in Verdict::ALL.into_iter().filter(|verdict| !verdict.holds()) {
-        let with: Vec<_> =
-            all.clone().filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
-        if !with.is_empty() {
-            text.push_str(&format!("; {verdict} with {}", with.join(" or ")));
-        }
+        text.push_str(&under(verdict, all.clone()));
     }
     text
+}
+
+/// Describes the readings with `verdict`: `; FAIL with gamma = 0.99 or gamma = 0.9999`. Empty if no
+/// reading has the verdict.
+fn under<'a>(verdict: Verdict, all: impl Iterator<Item = (&'a String, Verdict)>) -> String {
+    let with: Vec<_> = all.filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
+    if with.is_empty() { String::new() } else { format!("; {verdict} with {}", with.join(" or ")) }
 }
 
 /// Formats settings: `key and key = value` if all have the value, and `key = value and key = value`
@@ -292,11 +295,7 @@ impl UniverseRow {
             text.push_str(&format!("; headline {headline}"));
         }
         for verdict in Verdict::ALL.into_iter().filter(|verdict| Some(*verdict) != headline) {
-            let with: Vec<_> =
-                rows.iter().filter(|row| row.verdict == verdict).map(|row| row.reading.as_str()).collect();
-            if !with.is_empty() {
-                text.push_str(&format!("; {verdict} with {}", with.join(" or ")));
-            }
+            text.push_str(&under(verdict, rows.iter().map(|row| (&row.reading, row.verdict))));
         }
         text
     }

@@ -172,13 +172,19 @@ metric = "qct"
 /// Returns the run's messages on stderr.
 #[cfg(unix)]
 fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String {
-    let child = start_and_wait(desk, args, partial);
+    let output = interrupt(start_and_wait(desk, args, partial));
+    // The test joins the wrapped lines of the message.
+    text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ")
+}
+
+/// Presses Ctrl-C. Returns the output of the command.
+#[cfg(unix)]
+fn interrupt(child: Child) -> std::process::Output {
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("there is kill").success());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    // The test joins the wrapped lines of the message.
-    text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ")
+    output
 }
 
 #[test]
@@ -193,10 +199,7 @@ fn interrupted_readings_give_no_verdicts() {
         assert!(start.elapsed() < Duration::from_secs(60), "no run ends");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.expect("there is kill").success());
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let output = interrupt(child);
     assert!(text(&output.stderr).contains("interrupted in tdt/fig14"), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "");
 }
