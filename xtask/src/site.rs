@@ -163,7 +163,7 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     let name = id.replace('/', "-");
     let places = [
         (format!("claims/values/{name}.quick.paper.csv"), "quick"),
-        (format!("docs/evidence/paper-scale/{name}/values.csv"), "paper"),
+        (format!("claims/values/{name}.paper.paper.csv"), "paper"),
     ];
     places.into_iter().map(|(place, scale)| (root().join(place), scale)).find(|(place, _)| place.is_file())
 }

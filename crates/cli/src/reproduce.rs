@@ -187,7 +187,7 @@ fn redraw(
         let help = "name one experiment, or give `recorded` or a folder such as claims/values";
         return Err(miette!(help = help, "--values FILE draws one experiment, and {} are named", all.len()));
     }
-    let mut missing = Vec::new();
+    let (mut missing, mut at_paper_scale) = (Vec::new(), Vec::new());
     for (experiment, rows) in &all {
         let profile = profile.unwrap_or(Profile::Paper);
         let estimates = match values {
@@ -199,18 +199,25 @@ fn redraw(
             missing.push(experiment.id.as_str());
             continue;
         };
-        let scale = if scale == ScaleName::Paper { "paper" } else { "quick" };
         let is_void = |id: &str| {
-            let mut records = ledger.records().filter(|record| record.id == id && record.scale == scale);
+            let mut records =
+                ledger.records().filter(|record| record.id == id && record.scale == scale.name());
             !is_file && records.any(|one| one.verdict == Verdict::Void && one.profile == profile.word())
         };
         draw(args, &estimates, rows, is_void)?;
+        if scale == ScaleName::Quick && values.as_os_str() == RECORDED {
+            let of_paper = Estimates::recorded(experiment, ScaleName::Paper, profile);
+            at_paper_scale.extend(of_paper.map_err(error::reproduce)?.map(|_| experiment.id.as_str()));
+        }
+    }
+    if !at_paper_scale.is_empty() {
+        let names = at_paper_scale.join(", ");
+        inform(&format!("values at the paper's scale are recorded for {names}: add --scale paper"));
     }
     print(&describe_tested(tested))?;
     clear_away(&args.out);
     if !missing.is_empty() {
-        let scale = if scale == ScaleName::Paper { "paper" } else { "quick" };
-        let text = format!("no values are recorded at scale {scale} for {}", missing.join(", "));
+        let text = format!("no values are recorded at scale {} for {}", scale.name(), missing.join(", "));
         if missing.len() == all.len() {
             let help = "leave --values out to run it; a computed figure needs no values";
             return Err(miette!(help = help, "{text}"));

@@ -23,7 +23,9 @@ fn a_statement_is_repeated_with_the_program_alone() {
 fn recorded_values_give_the_effects_of_statements_and_figures() {
     let desk = Desk::new();
     let args = ["reproduce", "REV-F7a-1", "tdt/fig14", "ABM-SET-1", "--values", "recorded"];
-    let printed = desk.succeed(&args);
+    let output = desk.output(&args);
+    let (printed, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success() && told.contains("recorded for tdt/fig14, reverie/fig7"), "{told}");
     let recorded = recorded_effect("REV-F7a-1");
     assert!(
         printed.contains(&format!("REV-F7a-1    {recorded} % (criterion: at least 30 %; paper: 60 %)")),

@@ -352,8 +352,9 @@ fn the_charts_of_the_papers_scale_are_todays() {
         if !folder.is_dir() {
             continue;
         }
-        let estimates = Estimates::read(experiment, &folder.join("values.csv"));
-        let panels = panels(&estimates.unwrap_or_else(|error| panic!("{error}")));
+        let estimates = Estimates::recorded(experiment, ScaleName::Paper, Profile::Paper);
+        let estimates = estimates.unwrap_or_else(|error| panic!("{error}")).expect("values of the charts");
+        let panels = panels(&estimates);
         let mut images = Vec::new();
         for (number, panel) in panels.iter().enumerate() {
             let file = format!("panel-{}.svg", number + 1);
@@ -362,7 +363,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
             images.push(format!("![{}{note}](paper-scale/{name}/{file})", panel.title));
         }
         let files = fs::read_dir(&folder).expect("readable").count();
-        assert_eq!(files, panels.len() + 1, "{}: charts and values, and nothing else", folder.display());
+        assert_eq!(files, panels.len(), "{}: charts, and nothing else", folder.display());
         // The page about paper scale must show all charts of the folder.
         let is_image =
             |line: &&str| line.starts_with("![") && line.contains(&format!("](paper-scale/{name}/"));
