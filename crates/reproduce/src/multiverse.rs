@@ -12,7 +12,8 @@ use crate::plan::check_runs;
 use crate::table::{Cells, CsvRow, rows, to_csv};
 use crate::why::{deciding, of_settings, only_asked, shown, with};
 use crate::{
-    ClaimCheck, Experiment, Judged, Plan, ReproduceError, ScaleName, TableError, Verdict, judge, run,
+    ClaimCheck, Experiment, Judged, Plan, ReproduceError, ScaleName, Standing, TableError, Verdict, judge,
+    run,
 };
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Watcher};
@@ -285,8 +286,9 @@ impl UniverseRow {
         in_words(rows.iter().map(|row| (&row.reading, row.verdict)))
     }
 
-    /// Describes the recorded verdicts on one statement that differ from the headline's:
-    /// `holds in 7 of 8 readings; headline PASS; FAIL with switch.policy.gamma = 0.99`.
+    /// Describes the recorded verdicts on one statement that decide against the headline's:
+    /// `holds in 7 of 8 readings; headline PASS; FAIL with switch.policy.gamma = 0.99`. Verdicts that
+    /// leave the statement open are only counted.
     pub(crate) fn differences(rows: &[Self]) -> String {
         let held = rows.iter().filter(|row| row.verdict.holds()).count();
         let mut text = format!("holds in {held} of {} readings", rows.len());
@@ -294,7 +296,12 @@ impl UniverseRow {
         if let Some(headline) = headline {
             text.push_str(&format!("; headline {headline}"));
         }
-        for verdict in Verdict::ALL.into_iter().filter(|verdict| Some(*verdict) != headline) {
+        let decides = |verdict: &Verdict| {
+            let standing = verdict.standing();
+            let is_decided = matches!(standing, Standing::Holds | Standing::Against);
+            is_decided && headline.is_none_or(|headline| headline.standing() != standing)
+        };
+        for verdict in Verdict::ALL.into_iter().filter(decides) {
             text.push_str(&under(verdict, rows.iter().map(|row| (&row.reading, row.verdict))));
         }
         text
@@ -466,7 +473,7 @@ mod tests {
         assert_eq!((rows.len(), rows[0].reading.as_str()), (3, HEADLINE));
         assert_eq!(rows[1].reading, "switch.policy.gamma = 0.99");
         let differences = UniverseRow::differences(&rows);
-        let expected = "holds in 2 of 3 readings; headline PASS; STRONG with switch.policy.gamma = 0.9999; FAIL with switch.policy.gamma = 0.99";
+        let expected = "holds in 2 of 3 readings; headline PASS; FAIL with switch.policy.gamma = 0.99";
         assert_eq!(differences, expected);
     }
 

@@ -211,7 +211,7 @@ fn under_readings(of_paper: &[&LedgerRow]) -> String {
         }
     }
     let mut text = format!(
-        "## Under other readings\n\n{} statements were judged under each setting that the paper leaves open, one setting at a time and in pairs named before, with {seeds} seeds (few seeds leave verdicts open). {always} hold in all readings, {never} in none.",
+        "## Under other readings\n\n{} statements were judged under each setting that the paper leaves open, one setting at a time and in pairs named before, with {seeds} seeds ([all verdicts](../../../claims/multiverse.csv); few seeds leave some open). {always} hold in all readings, {never} in none.",
         judged.len(),
     );
     if !open.is_empty() {
@@ -224,7 +224,9 @@ fn under_readings(of_paper: &[&LedgerRow]) -> String {
     }
     text.push('\n');
     if !changing.is_empty() {
-        text.push_str("\n| the setting decides | verdicts under other readings |\n|---|---|\n");
+        text.push_str(
+            "\n| the setting decides | headline, and the readings that decide otherwise |\n|---|---|\n",
+        );
     }
     for row in changing {
         text.push_str(&line_of(&[row.claim.id.clone(), UniverseRow::differences(&row.readings)]));
