@@ -132,6 +132,13 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
             draw.arg("--values").arg(file);
         }
         output(&mut draw)?;
+        let panels: Vec<PathBuf> = files(&charts.join(&id))?
+            .into_iter()
+            .filter(|path| path.extension() == Some("svg".as_ref()))
+            .collect();
+        if panels.is_empty() {
+            continue;
+        }
         let command = match &values {
             Some((_, "paper")) => format!("bufferlab reproduce {id} --scale paper"),
             _ => format!("bufferlab reproduce {id}"),
@@ -142,10 +149,6 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
             of("figure"),
             of("title")
         );
-        let panels: Vec<PathBuf> = files(&charts.join(&id))?
-            .into_iter()
-            .filter(|path| path.extension() == Some("svg".as_ref()))
-            .collect();
         for number in 1..=panels.len() {
             let (name, place) = (format!("panel-{number}.svg"), source.join("gallery").join(&id));
             fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
