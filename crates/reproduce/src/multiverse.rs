@@ -217,11 +217,20 @@ fn in_words<'a>(all: impl Iterator<Item = (&'a String, Verdict)> + Clone) -> Str
     text
 }
 
-/// Describes the readings with `verdict`: `; FAIL with gamma = 0.99 or gamma = 0.9999`. Empty if no
-/// reading has the verdict.
+/// Describes the readings with `verdict`: `; FAIL with gamma = 0.99 or 0.9999 or alpha = 1`. Empty
+/// if no reading has the verdict.
 fn under<'a>(verdict: Verdict, all: impl Iterator<Item = (&'a String, Verdict)>) -> String {
-    let with: Vec<_> = all.filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
-    if with.is_empty() { String::new() } else { format!("; {verdict} with {}", with.join(" or ")) }
+    let (mut text, mut last_key) = (String::new(), None);
+    for (reading, _) in all.filter(|(_, one)| *one == verdict) {
+        // A pair of settings has two values, and is named as a whole.
+        let setting = reading.split_once(" = ").filter(|(_, value)| !value.contains(" = "));
+        let key = setting.map(|(key, _)| key);
+        let named = setting.filter(|_| key == last_key).map_or(reading.as_str(), |(_, value)| value);
+        text.push_str(if text.is_empty() { "" } else { " or " });
+        text.push_str(named);
+        last_key = key;
+    }
+    if text.is_empty() { text } else { format!("; {verdict} with {text}") }
 }
 
 /// Formats settings: `key and key = value` if all have the value, and `key = value and key = value`
@@ -286,25 +295,33 @@ impl UniverseRow {
         in_words(rows.iter().map(|row| (&row.reading, row.verdict)))
     }
 
-    /// Describes the recorded verdicts on one statement that decide against the headline's:
-    /// `holds in 7 of 8 readings; headline PASS; FAIL with switch.policy.gamma = 0.99`. Verdicts that
-    /// leave the statement open are only counted.
-    pub(crate) fn differences(rows: &[Self]) -> String {
+    /// Describes how the recorded verdicts on one statement depend on the reading, in three texts:
+    /// in how many readings the statement holds, the headline's verdict, and the readings that
+    /// decide otherwise, such as `7 of 8`, `PASS` and `FAIL with gamma = 0.99`. If the headline
+    /// leaves the statement open, the readings are only counted.
+    pub(crate) fn differences(rows: &[Self]) -> [String; 3] {
         let held = rows.iter().filter(|row| row.verdict.holds()).count();
-        let mut text = format!("holds in {held} of {} readings", rows.len());
         let headline = rows.iter().find(|row| row.reading == HEADLINE).map(|row| row.verdict);
-        if let Some(headline) = headline {
-            text.push_str(&format!("; headline {headline}"));
-        }
         let decides = |verdict: &Verdict| {
             let standing = verdict.standing();
             let is_decided = matches!(standing, Standing::Holds | Standing::Against);
             is_decided && headline.is_none_or(|headline| headline.standing() != standing)
         };
-        for verdict in Verdict::ALL.into_iter().filter(decides) {
-            text.push_str(&under(verdict, rows.iter().map(|row| (&row.reading, row.verdict))));
-        }
-        text
+        let is_open = headline.is_none_or(|headline| headline.standing() == Standing::Open);
+        let told = |verdict: Verdict| {
+            let readings = rows.iter().filter(|row| row.verdict == verdict);
+            match readings.clone().count() {
+                0 => String::new(),
+                count if is_open => format!("; {verdict} in {count}"),
+                _ => under(verdict, readings.map(|row| (&row.reading, row.verdict))),
+            }
+        };
+        let otherwise: String = Verdict::ALL.into_iter().filter(decides).map(told).collect();
+        [
+            format!("{held} of {}", rows.len()),
+            headline.map(|verdict| verdict.to_string()).unwrap_or_default(),
+            otherwise.trim_start_matches("; ").to_owned(),
+        ]
     }
 }
 
@@ -473,8 +490,7 @@ mod tests {
         assert_eq!((rows.len(), rows[0].reading.as_str()), (3, HEADLINE));
         assert_eq!(rows[1].reading, "switch.policy.gamma = 0.99");
         let differences = UniverseRow::differences(&rows);
-        let expected = "holds in 2 of 3 readings; headline PASS; FAIL with switch.policy.gamma = 0.99";
-        assert_eq!(differences, expected);
+        assert_eq!(differences, ["2 of 3", "PASS", "FAIL with switch.policy.gamma = 0.99"]);
     }
 
     #[test]

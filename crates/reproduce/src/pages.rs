@@ -225,11 +225,12 @@ fn under_readings(of_paper: &[&LedgerRow]) -> String {
     text.push('\n');
     if !changing.is_empty() {
         text.push_str(
-            "\n| the setting decides | headline, and the readings that decide otherwise |\n|---|---|\n",
+            "\n| the setting decides | holds in | headline reading | decided otherwise |\n|---|---|---|---|\n",
         );
     }
     for row in changing {
-        text.push_str(&line_of(&[row.claim.id.clone(), UniverseRow::differences(&row.readings)]));
+        let [held, headline, otherwise] = UniverseRow::differences(&row.readings);
+        text.push_str(&line_of(&[row.claim.id.clone(), held, headline, otherwise]));
     }
     text
 }

@@ -510,7 +510,8 @@ fn the_pages_show_the_ledger() {
         let page = paper_page(paper, &ledger, &costs, &errata).unwrap_or_else(|error| panic!("{error}"));
         let short = paper.split(' ').next().unwrap_or(paper);
         let page = format!("# {short}: what held and what did not\n\n{GENERATED}\n\n{page}");
-        assert!(page.split_whitespace().count() < 1600, "the page of {name} is longer than two screens");
+        let words = page.split_whitespace().count();
+        assert!(words < 1_600, "the page of {name} has {words} words, more than two screens");
         checks.push(check_file(&format!("docs/evidence/reproduction/{name}.md"), &wrapped(&page)));
         let rows = ledger.paper_csv(paper).expect("a row is a row");
         let rows = String::from_utf8(rows).expect("text");
